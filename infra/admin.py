@@ -16,7 +16,7 @@ from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import ending
-from chalicelib.accounts.sign_in import flows as sign_in
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
@@ -25,7 +25,7 @@ from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.core.rules import ENDS
 from chalicelib.offramp.service import settling
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
@@ -38,7 +38,7 @@ from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import InvalidSettings, Settings
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.rules import COIN_DECIMALS
 from infra import members, nodes, reindexing, upkeep
 
@@ -100,7 +100,7 @@ def reset_password(services: Services, email: str, password: str) -> int:
 
     Raises NotFound, BadRequest.
     """
-    return sign_in.reset_password(services, email, password, _as_operator(""))
+    return sign_in_flows.reset_password(services, email, password, _as_operator(""))
 
 
 def end_sessions(services: Services, account_id: str) -> int:
@@ -125,7 +125,7 @@ def relayer(services: Services) -> list[str]:
     calls of it are open or it holds something.
     """
     lines = []
-    for state in flows.account_states(services):
+    for state in relayer_flows.account_states(services):
         balance = "unknown: no node answered" if state.balance is None else format_amount(state.balance, COIN_DECIMALS)
         nonce = "unknown" if state.next_nonce is None else state.next_nonce
         facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
@@ -159,7 +159,7 @@ def settle_offramp(services: Services, request_id: str, end: OrderStatus) -> str
 
 def refuse_payout(services: Services, token: str) -> str:
     """Marks a payout as refused by compliance; returns a sentence. Raises NotFound, Conflict."""
-    payment = reading.load(services, token)
+    payment = link_reading.load(services, token)
     payouts.refuse(services, token, _as_operator(payment.link.account_id if payment else ""))
     return f"{token} can no longer be paid."
 

@@ -26,7 +26,8 @@ from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import rules, store
+from chalicelib.payments.scanning import rules as scan_rules
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.clients import aws_client
 from chalicelib.platform.storage.secrets import Entries, read_entries, value_of
@@ -102,7 +103,7 @@ def list_deferred(services: Services) -> list[str]:
     return [
         f"{name:12}  block {each.block_number}  {each.tx_hash}  since {iso(each.deferred_at)}"
         for name in (status.network for status in scanning.status(services) if status.deferred)
-        for each in store.deferred_after(services.store, name, "", _DEFERRED_SHOWN)
+        for each in scan_store.deferred_after(services.store, name, "", _DEFERRED_SHOWN)
     ]
 
 
@@ -160,7 +161,7 @@ def _check_archive(node: JsonRpcClient, facts: Network, head: int) -> int | None
 def _range(services: Services, chain: Chain, facts: Network, head: int) -> int:
     """How many blocks the node takes at once, of those that the scanner asks for: half as many after each refusal,
     as the scanner does."""
-    last = rules.confirmed_height(head, services.settings.confirmations.get(facts.name, facts.confirmations))
+    last = scan_rules.confirmed_height(head, services.settings.confirmations.get(facts.name, facts.confirmations))
     size = facts.log_range
     while True:
         try:
@@ -176,7 +177,9 @@ def _check_agreement(services: Services, facts: Network, urls: Sequence[str]) ->
     chain = _chain(services, facts, tuple(urls))
     if isinstance(chain, Nodes):
         confirmations = services.settings.confirmations.get(facts.name, facts.confirmations)
-        found, wrong = rules.compare_nodes(chain.views(confirmations), timedelta(milliseconds=facts.block_milliseconds))
+        found, wrong = scan_rules.compare_nodes(
+            chain.views(confirmations), timedelta(milliseconds=facts.block_milliseconds)
+        )
         if not found.agree or found.usable < found.total:
             raise BadRequest(f"The nodes do not fit together: {wrong}; nothing is changed.")
 

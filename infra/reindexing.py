@@ -16,7 +16,7 @@ from chalicelib.payments.requests import counts
 from chalicelib.payments.requests.counts import Amounts
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.search import store
+from chalicelib.payments.search import store as search_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
 from chalicelib.platform.storage.store import Add
@@ -28,7 +28,7 @@ def reindex(services: Services, segment: int = 0, segments: int = 1) -> Iterator
     Raises WriteConflict for a record that others change ten times in a row: run it again.
     """
     written = Counter[str]()
-    for record, is_listed in store.everything(services.store, segment, segments):
+    for record, is_listed in search_store.everything(services.store, segment, segments):
         if _complete(services, record, is_listed):
             written[type(record).__name__] += 1
         yield written
@@ -46,7 +46,7 @@ def _complete(services: Services, record: Record, is_listed: bool) -> bool:
         services.store.write(complete, *(Add(*each) for each in amounts))
         return True
 
-    return retry(10, write, cast("Record | None", record), partial(store.again, services.store, record))
+    return retry(10, write, cast("Record | None", record), partial(search_store.again, services.store, record))
 
 
 def _completed(record: Record) -> tuple[Record, Amounts]:

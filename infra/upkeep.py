@@ -7,8 +7,8 @@ from chalicelib.base.email_addresses import email_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.mail import flows as mail
-from chalicelib.platform.access.audit import store as audit
-from chalicelib.platform.access.rate_limits import store as rate_limits
+from chalicelib.platform.access.audit import store as audit_store
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.clients import aws_client
@@ -31,7 +31,7 @@ def lift_ban(services: Services, credential: str, address: str) -> str:
     """
     known = credential in (ANONYMOUS, REFUSED)
     caller = caller_digest(credential if known else sha256(credential.encode()).hexdigest(), address)
-    ban = rate_limits.ban(services.store, caller)
+    ban = limit_store.ban(services.store, caller)
     if ban is None:
         return "That caller is not banned."
     services.store.write(Delete(ban))
@@ -46,7 +46,7 @@ def lift_mail(services: Services, email: str) -> str:
 
 def audit_log(services: Services, account_id: str) -> list[str]:
     """A line for each of the newest entries of an account's audit log; a sentence if there are none."""
-    found = audit.entries_before(services.store, account_id, None, _ENTRIES)
+    found = audit_store.entries_before(services.store, account_id, None, _ENTRIES)
     return [f"{iso(each.at)}  {each.actor}  {each.action}  {each.target}".rstrip() for each in found] or ["No entries."]
 
 

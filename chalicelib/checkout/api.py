@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chalicelib.checkout import flows as checkout
+from chalicelib.checkout import flows
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.facts import published_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
@@ -29,7 +29,7 @@ def _viewer(call: AnyCall) -> Viewer:
 
 def read_secure_payment(call: Call[None, LinkQuery]) -> SecurePaymentAnswer | BatchPaymentAnswer | MulticallAnswer:
     query = call.query
-    description = checkout.describe(call.services, call.path["token"], _viewer(call), query.wallet, query.hashes)
+    description = flows.describe(call.services, call.path["token"], _viewer(call), query.wallet, query.hashes)
     confirmations = call.services.settings.confirmations
     if description.multicall is not None:
         return multicall_answer(description.multicall, description.branding, confirmations, description.sent)
@@ -45,20 +45,20 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    made = checkout.pay(call.services, call.path["token"], _viewer(call), options)
+    made = flows.pay(call.services, call.path["token"], _viewer(call), options)
     return pay_answer(made, call.services.settings.value_form(published_form(made, "plain")))
 
 
 def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
     query = call.query
     options = PayOptions(query.wallet, is_safe=query.isSafe == "true")
-    made = checkout.reclaim(call.services, call.path["token"], Viewer.of(call.caller), options)
+    made = flows.reclaim(call.services, call.path["token"], Viewer.of(call.caller), options)
     return single_answer(made, call.services.settings.value_form("plain"))
 
 
 def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
     step, services = call.body.step, call.services
-    made = checkout.refresh_step(
+    made = flows.refresh_step(
         services, call.path["token"], _viewer(call), step.id, step.action.toChainId, step.action.toAddress
     )
     return single_answer(made, services.settings.value_form(published_form(made, "plain")))

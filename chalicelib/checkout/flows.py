@@ -10,7 +10,7 @@ from chalicelib.accounts.domains.rules import Merchant
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata import safe
 from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.chains.calldata.safe import SafeTransaction
@@ -29,7 +29,7 @@ from chalicelib.crosschain.service.sources.balances import Sources, read_sources
 from chalicelib.crosschain.service.sources.rules import is_offered
 from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.flows import check_fee_addresses, require_open, require_payable
-from chalicelib.payments.links.multicalls import reading as multicalls
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.outcomes import outcomes
 from chalicelib.payments.links.reading import Viewer, load_visible
@@ -78,7 +78,7 @@ def describe(
     details = None
     is_collected = payable.commerce is not None and payable.commerce.is_collected
     if payable.link.payment_type is PaymentType.MULTICALL:
-        details = multicalls.details(services, payable)
+        details = multicall_reading.details(services, payable)
         is_settled = details.status is LinkStatus.COMPLETED
         link = replace(payable.link, status=LinkStatus.COMPLETED) if is_settled else payable.link
         whole = replace(payable, link=link, requests=details.requests)
@@ -202,7 +202,7 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
         dues = [each.due for each in conversions.priced(services, owed, quotes)]
         checkout = payments_of(dues, 0, batched=is_batched(payable.link))
         resets = frozenset(token.address for token in checkout.debits)
-        found += calldata.with_approvals(checkout, {}, resets).transactions
+        found += checkout_calldata.with_approvals(checkout, {}, resets).transactions
     return tuple(found)
 
 
@@ -219,7 +219,7 @@ def safe_transactions(services: Services, link: Link, parts: Sequence[PayableLin
     dues = [direct(each).due for each in owed]
     paid = payments_of(dues, services.chains.of(name).read_batch_fee() if batched else 0, batched=batched)
     resets = frozenset(token.address for token in paid.debits if not token.is_native)
-    approved = (calldata.with_approvals(paid, {}), calldata.with_approvals(paid, {}, resets))
+    approved = (checkout_calldata.with_approvals(paid, {}), checkout_calldata.with_approvals(paid, {}, resets))
     bundles = [safe.bundle(name, each.transactions) for each in (paid, *approved)]
     only = paid.transactions[0] if len(paid.transactions) == 1 else None
     return tuple(dict.fromkeys([*bundles, *([SafeTransaction(only.to, only.value, only.data, 0)] if only else [])]))
@@ -230,6 +230,6 @@ def _payable_parts(
 ) -> tuple[PayableLink, ...]:
     """The links that are paid: the link itself, or the children of a multicall. `check` raises if it cannot be paid."""
     if payable.link.payment_type is PaymentType.MULTICALL:
-        return multicalls.payable_children(services, payable, check)
+        return multicall_reading.payable_children(services, payable, check)
     check(payable)
     return (payable,)

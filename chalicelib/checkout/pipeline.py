@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata import erc20, safe
 from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.explanations.calls import explain
@@ -114,8 +114,8 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
     chain, checkout, eoa = built.chain, built.checkout, None
     if options.eoa_wallet is not None and options.wallet is not None:
         eoa = _eoa_funding(chain, checkout, options.eoa_wallet, options.wallet)
-        checkout = calldata.with_funding(checkout, options.eoa_wallet, options.wallet)
-    if options.is_safe and checkout.gas > calldata.MAX_BATCH_GAS:
+        checkout = checkout_calldata.with_funding(checkout, options.eoa_wallet, options.wallet)
+    if options.is_safe and checkout.gas > checkout_calldata.MAX_BATCH_GAS:
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
     approvals = eoa.approvals if eoa else ()
     bundle = safe.bundle(chain.network, checkout.transactions) if options.is_safe else None
@@ -144,7 +144,7 @@ def read_and_build(
     holdings, batch_fee = None, 0
     if wallet is not None:
         tokens = list(dict.fromkeys(due.token.address for due in dues if not due.token.is_native))
-        spender = calldata.spender_of(dues[0].token, batched, converted=dues[0].conversion is not None)
+        spender = checkout_calldata.spender_of(dues[0].token, batched, converted=dues[0].conversion is not None)
         holdings = chain.read_wallet(wallet, tokens, spender, batch_fee=has_batch_fee)
         batch_fee = holdings.batch_fee_bps
     elif has_batch_fee:
@@ -154,7 +154,7 @@ def read_and_build(
 
 def payments_of(dues: Sequence[Due], batch_fee_bps: int, *, batched: bool) -> Checkout:
     """The payments of the dues, without approvals."""
-    return calldata.pay_together(dues, batch_fee_bps) if batched else calldata.pay_one(dues[0])
+    return checkout_calldata.pay_together(dues, batch_fee_bps) if batched else checkout_calldata.pay_one(dues[0])
 
 
 def with_approvals(
@@ -165,7 +165,7 @@ def with_approvals(
     One call to the node for each token that has to change an allowance which is not zero.
     """
     if wallet is None or holdings is None:
-        return calldata.with_approvals(checkout, {})
+        return checkout_calldata.with_approvals(checkout, {})
     allowances = {address: reading.allowance for address, reading in holdings.tokens.items()}
     resets = frozenset(
         token.address
@@ -175,7 +175,7 @@ def with_approvals(
         and (always or allowances[token.address] < debit)
         and _refuses_change(chain, wallet, token, checkout.spender, debit)
     )
-    return calldata.with_approvals(checkout, {} if always else allowances, resets)
+    return checkout_calldata.with_approvals(checkout, {} if always else allowances, resets)
 
 
 def _refuses_change(chain: Chain, wallet: str, token: Token, spender: str, debit: int) -> bool:

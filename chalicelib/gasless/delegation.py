@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.delegate import delegated_code
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of
 from chalicelib.platform.services import Services
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.rules import Call, Submission, Use
 
@@ -53,5 +53,5 @@ def delegate(services: Services, network: str, sender: str, nonce: int) -> Submi
         role=Role.GASLESS,
         delegate=address_of(DELEGATE, network),
     )
-    (submission,) = relayer.submit(services, [call])
+    (submission,) = relayer_flows.submit(services, [call])
     return submission

@@ -25,7 +25,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.rules import Call, signature_gas
 
@@ -44,7 +44,7 @@ def offer(services: Services, owner: Owner, position: Position, wallet: str | No
     """
     payer, token = rules.check_offered(position, wallet), position.due.token
     network = token.network
-    sender, chain = relayer.account_address(services, network, Role.GASLESS), services.chains.evm(network)
+    sender, chain = relayer_flows.account_address(services, network, Role.GASLESS), services.chains.evm(network)
     payment_id = rules.offer_id(position, owner.client_id, payer, sender, services.clock())
     known = store.payment(services.store, payment_id)
     if known is not None:
@@ -94,7 +94,7 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
     request = unlocked(services, stored)
     rules.check_due(payment, request, remaining(request))
     check_not_repeated(request.execution, is_public)
-    if relayer.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
+    if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
         raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
     right, runs_code = _checked(services, payment, signature)
     made = rules.accepted(payment, right, runs_code, now)
@@ -134,7 +134,7 @@ def _checked(services: Services, payment: GaslessPayment, signature: bytes) -> t
             f"gasless/{payment.payment_id}", payment.network, made.to, made.data, gas_limit=gas,
             account_id=payment.account_id, runs_foreign_code=bool(code), role=Role.GASLESS,
         )
-        judged = relayer.tried(services, payment.authorization.to, call)
+        judged = relayer_flows.tried(services, payment.authorization.to, call)
         if judged.success:
             return form, bool(code)
         reason = judged.reason

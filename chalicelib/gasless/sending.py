@@ -24,8 +24,8 @@ from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows as relayer
-from chalicelib.relayer import store as relayed
+from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
 from chalicelib.relayer.rules import IN_FLIGHT, Call, SubmissionStatus
 
@@ -77,7 +77,7 @@ def _of_present_account(
     services: Services, network: str, waiting: Sequence[GaslessPayment]
 ) -> Sequence[GaslessPayment]:
     """Those that are signed to the account that the service has now; the others wait for their deadline."""
-    sender = relayer.account_address(services, network, Role.GASLESS)
+    sender = relayer_flows.account_address(services, network, Role.GASLESS)
     put_off(services, [each for each in waiting if each.authorization.to != sender], "the service has another account")
     return [each for each in waiting if each.authorization.to == sender]
 
@@ -88,7 +88,7 @@ def _begin_batch(
     """Begins the next batch of payments that are signed to an account, or puts them off; returns False if it is `until`
     before one of them was run."""
     chain = services.chains.evm(network)
-    reading, account = chain.read_account(sender), relayed.account(services.store, network, sender)
+    reading, account = chain.read_account(sender), relayer_store.account(services.store, network, sender)
     if account is not None and account.next_nonce > reading.nonce:
         put_off(services, waiting, IN_FLIGHT)
         return True
@@ -96,7 +96,10 @@ def _begin_batch(
         submission = delegate(services, network, sender, reading.nonce)
         put_off(services, waiting, submission.reason)
         return True
-    price, delays = reading.base_fee + reading.tip, relayer.delays(services, network, {each.payer for each in waiting})
+    price, delays = (
+        reading.base_fee + reading.tip,
+        relayer_flows.delays(services, network, {each.payer for each in waiting}),
+    )
     reasons = [delays.get(each.payer, rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting]
     for reason in {each for each in reasons if each is not None}:
         put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
@@ -176,7 +179,7 @@ def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:
     if batch is None or batch.check_at is None or batch.check_at > services.clock():
         return answers
     try:
-        known = relayer.outcome(services, call_key(batch_id))
+        known = relayer_flows.outcome(services, call_key(batch_id))
         if known is None:
             _submit(services, batch, answers)
         elif known.status is CallStatus.UNKNOWN:
@@ -202,7 +205,7 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
         reason = "the deadline of a payment of the transaction is over"
     elif not answers:
         return
-    elif relayer.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):
+    elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):
         approved = _approved(services, payments, batch.sender)
         made = rules.transaction_of(batch.sender, payments, approved)
         payers = {each.payer for each in payments}
@@ -211,17 +214,17 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
             account_id=share_of(batch.account_id), payer=payers.pop() if len(payers) == 1 else batch.batch_id,
             runs_foreign_code=any(each.runs_code for each in payments), role=Role.GASLESS,
         )
-        (submission,) = relayer.submit(services, [call])
+        (submission,) = relayer_flows.submit(services, [call])
         if submission.status is SubmissionStatus.ACCEPTED:
             services.store.write(_later(services, batch))
             return
         reason = submission.reason
-    withdrawn = relayer.withdrawal(services, batch.network, call_key(batch.batch_id), reason or "not accepted")
+    withdrawn = relayer_flows.withdrawal(services, batch.network, call_key(batch.batch_id), reason or "not accepted")
     _close(services, batch, None, reason, False, withdrawn)
 
 
 def _is_present(services: Services, batch: GaslessBatch) -> bool:
-    return relayer.account_address(services, batch.network, Role.GASLESS) == batch.sender
+    return relayer_flows.account_address(services, batch.network, Role.GASLESS) == batch.sender
 
 
 def _close(

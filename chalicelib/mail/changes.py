@@ -15,11 +15,11 @@ from chalicelib.base import ids
 from chalicelib.base.email_addresses import EmailAddress
 from chalicelib.mail import flows, recipients, rules, store
 from chalicelib.mail.records import Mail, MailKind
-from chalicelib.platform.access.audit import store as audit
+from chalicelib.platform.access.audit import store as audit_store
 from chalicelib.platform.access.audit.records import AuditEntry
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.people.records import APPROVERS
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import window
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
@@ -45,7 +45,7 @@ def tell(services: Services) -> int:
     if not flows.is_configured(services):
         return 0
     now = services.clock()
-    due = audit.to_tell(services.store, now - NEWS, now, _BATCH, services.entropy(1)[0])
+    due = audit_store.to_tell(services.store, now - NEWS, now, _BATCH, services.entropy(1)[0])
     in_time = sweeping.in_time(services.log, services.clock, now + flows.BUDGET, due.items())
     with sweeping.Sweep(services.log) as sweep:
         return sum(sweep.run(lambda each: _tell(services, *each), account) for account in in_time)
@@ -53,7 +53,7 @@ def tell(services: Services) -> int:
 
 def _tell(services: Services, account_id: str, entry_ids: Sequence[str]) -> int:
     """Tells of all entries. Those beyond the first transaction are told again if the process dies before their own."""
-    found = [each for each in audit.entries(services.store, account_id, entry_ids) if not each.is_notified]
+    found = [each for each in audit_store.entries(services.store, account_id, entry_ids) if not each.is_notified]
     later = {each.entry_id for each in _waiting(found)[MOST_LINES:]}  # the next mail has room for them
     entries = [each for each in found if each.entry_id not in later]
     notified = _notified(services, account_id, entries) if entries else {}
@@ -108,13 +108,13 @@ def _alike(
 
 def _is_free(services: Services, account_id: str) -> bool:
     now, scale = services.clock(), services.settings.rate_limit_scale
-    return limits.count(services, window("mail_changes", account_id, scale, EVERY_SECONDS, now)) is not None
+    return rate_limits.count(services, window("mail_changes", account_id, scale, EVERY_SECONDS, now)) is not None
 
 
 def _mails(
     services: Services, account_id: str, entries: Sequence[AuditEntry], owners: Sequence[EmailAddress]
 ) -> tuple[Mail, ...]:
-    account = credentials.account(services.store, account_id)
+    account = credential_store.account(services.store, account_id)
     waiting = _waiting(entries)
     first = {each.entry_id for each in waiting}
     others = [each for each in entries if each.entry_id not in first]

@@ -17,7 +17,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.mail import rules, store
 from chalicelib.mail.records import Mail, MailState
 from chalicelib.mail.rules import Draft
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import Window, account_mail_window, address_mail_window
 from chalicelib.platform.metrics import MAILS
 from chalicelib.platform.outbound.ses import Message, NotSent
@@ -113,8 +113,8 @@ def _counted(services: Services, draft: Draft, limit: Limit) -> bool:
     if limit.of_account is not None:
         windows.append(account_mail_window(draft.account_id, draft.kind, limit.of_account * scale, now))
     for number, window in enumerate(windows):
-        if limits.count(services, window) is None:
-            limits.uncount(services, *windows[:number])
+        if rate_limits.count(services, window) is None:
+            rate_limits.uncount(services, *windows[:number])
             services.log.warning("mail not sent: limit", extra={"kind": draft.kind, "account_id": draft.account_id})
             return False
     return True

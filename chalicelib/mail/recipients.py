@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from chalicelib.base.email_addresses import EmailAddress
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role, is_email
 from chalicelib.platform.storage.store import Store
 
@@ -22,11 +22,11 @@ def addresses(
     An address that nobody has confirmed may be a stranger's, whom nobody may have written to. One query and two reads
     for up to a hundred members.
     """
-    wanted = [each.person_id for each in people.members(store, account_id) if each.role in roles]
+    wanted = [each.person_id for each in person_store.members(store, account_id) if each.role in roles]
     wanted = [each for each in wanted if person_ids is None or each in person_ids]
-    known = people.people(store, wanted)
+    known = person_store.people(store, wanted)
     names = [[name for name in person.identities if is_email(name)] for person in known.values()]
-    found = people.identities(store, (name for own in names for name in own)) if any(names) else []
+    found = person_store.identities(store, (name for own in names for name in own)) if any(names) else []
     confirmed = {each.name for each in found if each.verified_at is not None}
     firsts = (next((name for name in own if name in confirmed), None) for own in names)
     return tuple(EmailAddress(each) for each in firsts if each is not None)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
 from chalicelib.base.languages import language_of
-from chalicelib.pages import dashboard_html as dashboard
-from chalicelib.pages import flows as pages
+from chalicelib.pages import dashboard_html, flows
 from chalicelib.pages.assets import served
 from chalicelib.pages.files import JSON, Asset
 from chalicelib.pages.flows import PageFacts
@@ -64,7 +63,7 @@ def show_code(visit: Visit) -> HttpResponse:
     if step not in ("page", "address") and not _STEP.fullmatch(step):
         raise BadRequest("step must be page, address, or the position of a transaction of /pay, from 0")
     wanted = step if step in ("page", "address") else int(step)
-    text = pages.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), wanted)
+    text = flows.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), wanted)
     return HttpResponse(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
@@ -86,11 +85,11 @@ def show_dashboard(visit: Visit) -> HttpResponse:
     settings = visit.services.settings
     if visit.header("host").lower() != urlsplit(settings.auth_url).netloc.lower():
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
-    return HttpResponse(200, dashboard.page(settings), dashboard.page_headers(settings))
+    return HttpResponse(200, dashboard_html.page(settings), dashboard_html.page_headers(settings))
 
 
 def show_dashboard_file(visit: Visit) -> HttpResponse:
-    return _file(visit, dashboard.served().get(visit.request.parameters["name"]))
+    return _file(visit, dashboard_html.served().get(visit.request.parameters["name"]))
 
 
 def show_descriptors(visit: Visit) -> HttpResponse:
@@ -133,7 +132,7 @@ def _facts(visit: Visit) -> PageFacts | Absence:
     if not token:
         return Absence.UNKNOWN
     try:
-        return pages.page_facts(visit.services, _admitted(visit, "page"), token) or Absence.UNKNOWN
+        return flows.page_facts(visit.services, _admitted(visit, "page"), token) or Absence.UNKNOWN
     except TooManyRequests:
         return Absence.LIMITED
 

@@ -11,7 +11,7 @@ from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.flows import pay
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.payments.links.multicalls import reading as multicalls
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import PayableLink, PaymentType
@@ -64,7 +64,9 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         payable = _load(services, visitor, token)
     except NotFound:
         return None
-    details = multicalls.details(services, payable) if payable.link.payment_type is PaymentType.MULTICALL else None
+    details = (
+        multicall_reading.details(services, payable) if payable.link.payment_type is PaymentType.MULTICALL else None
+    )
     parts = _parts(payable, details)
     dues = tuple(
         PageDue(

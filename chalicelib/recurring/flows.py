@@ -23,7 +23,7 @@ from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import Step
 from chalicelib.recurring.records import Period, RecurringPayment
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.webhooks import flows as webhooks
 
 CANCEL, UNPAUSE = "cancel", "unpause"
@@ -73,7 +73,7 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
     charged = fees.resolve(fee, owner.settings.fee, family_of(currency_of(template)))
     each = Fees(charged, services.settings.recurring_relayer_fees)
     schedule = create_recurring(template, plan, each, ("recurrence",), services.clock(), services.entropy)
-    if not relayer.can_submit(services, schedule.network):
+    if not relayer_flows.can_submit(services, schedule.network):
         raise BadRequest(
             f"This deployment makes no recurring payments on {schedule.network}: its operator has to set RELAYER_KEYS"
         )

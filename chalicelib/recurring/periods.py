@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chains.calldata import recurring as calldata
+from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.payments.events import Counted, event, failed
@@ -173,7 +173,7 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     assert schedule.signature is not None, "it was activated"
     reference = bytes.fromhex(request.payment_reference[2:])
     signature = bytes.fromhex(schedule.signature[2:])
-    trigger = calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
+    trigger = recurring_calldata.trigger(schedule.permit, schedule.network, signature, schedule.period, reference)
     permit, spender = schedule.permit, address_of(RECURRING_PROXY, schedule.network)
     taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
     key, account_id = call_key(schedule), schedule.template.account_id

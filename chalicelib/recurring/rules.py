@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest, signature_bytes
-from chalicelib.chains.calldata import recurring as calldata
+from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.recurring.periods import NOT_RECORDED, Step, at_rest, later, period_due, with_request
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext
@@ -63,6 +63,9 @@ def _signed(schedule: RecurringPayment, text: str) -> str:
         signature = signature_bytes(text)
     except BadRequest:
         raise BadRequest("Invalid signature provided") from None
-    if recover_digest(calldata.digest(schedule.permit, schedule.network), signature) != schedule.permit.subscriber:
+    if (
+        recover_digest(recurring_calldata.digest(schedule.permit, schedule.network), signature)
+        != schedule.permit.subscriber
+    ):
         raise BadRequest("Invalid signature provided")
     return "0x" + (signature[:64] + bytes([27 + signature[64] % 27])).hex()

@@ -16,7 +16,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.payments.requests.flows import counted, reference_of
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.recurring import recurred
-from chalicelib.payments.scanning import store as scanning
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.store import WriteConflict, written
@@ -25,11 +25,11 @@ from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.periods import Facts, Holdings, Step
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.store import InWork
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.webhooks import flows as webhooks
 
-PER_MESSAGE = relayer.MOST_CALLS
+PER_MESSAGE = relayer_flows.MOST_CALLS
 _DUE_PER_SHARD = 3_000
 _MOST_DATES = 31
 """How many dates of one request that were missed one message makes up for; the next one goes on."""
@@ -140,10 +140,10 @@ def _is_recorded(services: Services, schedule: RecurringPayment) -> bool:
     only once the recorder is late. Two reads then."""
     if not periods.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
         return False
-    cursor = scanning.cursor(services.store, schedule.network)
+    cursor = scan_store.cursor(services.store, schedule.network)
     if cursor is None or cursor.agreed_until is None or cursor.agreed_until < schedule.unrecorded_since:
         return False
-    return not scanning.has_work(services.store, [schedule.request_id or ""])
+    return not scan_store.has_work(services.store, [schedule.request_id or ""])
 
 
 def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None:
@@ -157,7 +157,7 @@ def _holdings(services: Services, schedule: RecurringPayment) -> Holdings | None
 def _submit(services: Services, network: str, sent: Sequence[tuple[RecurringPayment, Request]]) -> int:
     """Submits the payments of periods, and writes what follows from those that the relayer does not accept."""
     try:
-        submissions = relayer.submit(services, [periods.call_of(*each) for each in sent])
+        submissions = relayer_flows.submit(services, [periods.call_of(*each) for each in sent])
     except ChainUnavailable as error:  # nothing is known to have been accepted: the next look submits them again
         facts = {"network": network, "reason": error.message}
         services.log.error("recurring payments wait", extra=facts)

@@ -29,7 +29,7 @@ from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
-from chalicelib.relayer.holdings import store as holdings
+from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.records import Holding
 from chalicelib.relayer.holdings.rules import Place, booked, is_counted
 from chalicelib.relayer.keys.signer import Signer, signers_of
@@ -175,7 +175,7 @@ def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, boo
     places = [each.moves.place for each, _ in changes if each.moves is not None]
     if not places:
         return {}
-    return holdings.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
+    return holdings_store.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
 
 
 def _advanced(

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.base.email_addresses import EmailAddress
-from chalicelib.mail import flows, recipients
+from chalicelib.mail import flows as mail
+from chalicelib.mail import recipients
 from chalicelib.mail import store as mail_store
 from chalicelib.mail.flows import Limit
 from chalicelib.mail.records import Choices, MailKind
 from chalicelib.mail.rules import Draft
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.services import Services
 from chalicelib.webhooks.records import Event
 
@@ -62,7 +63,7 @@ def mailing(services: Services) -> Mailing:
             facts = _facts(shown, body, account)
             for address in addresses:
                 draft = Draft(kind, address, facts, None, event.account_id)
-                flows.write_of_event(services, event.event_id, draft, EACH_DAY)
+                mail.write_of_event(services, event.event_id, draft, EACH_DAY)
 
     return write
 
@@ -73,7 +74,7 @@ def _readers(services: Services, account_id: str) -> tuple[Choices, str, tuple[E
     choices = mail_store.choices(services.store, account_id)
     if not (choices.payments or choices.attention):
         return choices, "", ()
-    account = credentials.account(services.store, account_id)
+    account = credential_store.account(services.store, account_id)
     addresses = recipients.addresses(services.store, account_id, recipients.MONEY)
     return choices, account.name if account else account_id, addresses
 

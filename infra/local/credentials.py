@@ -19,17 +19,17 @@ from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees import flows as payees
 from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.payees.rules import checked_route, signing_data
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.modes import Tier
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.services import Services
 from infra import admin
 
@@ -48,7 +48,7 @@ def are_known(services: Services, last: Mapping[str, Any]) -> bool:
         return False
     records = {name: credential_store.credential(services.store, last[name]) for name in _KINDS}
     are_all = all(isinstance(records[name], kind) for name, kind in _KINDS.items())
-    return are_all and people.identity(services.store, last["email"]) is not None
+    return are_all and person_store.identity(services.store, last["email"]) is not None
 
 
 def make(services: Services, origin: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def make(services: Services, origin: str) -> dict[str, Any]:
 
     payee = _new_key()
     email, password = f"merchant-{secrets.token_hex(4)}@example.com", secrets.token_urlsafe(16)
-    merchant = _operator(sessions.register(services, email, password, _operator("")).account_id)
+    merchant = _operator(sign_in_flows.register(services, email, password, _operator("")).account_id)
     api_key = api_keys.create_api_key(services, merchant, {"label": "local"})[1]
     client = _client_id(services, merchant, "local", origin)
     for text in (api_key, client.client_id):
@@ -100,10 +100,10 @@ def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) 
     assert token
     wallet = Account.from_key(private_key)
     route = checked_route(wallet.address, token.address, token.chain_id)
-    nonce = destinations.issue_nonce(services, client, route, Action.ADD)
+    nonce = payees.issue_nonce(services, client, route, Action.ADD)
     typed = signing_data(nonce, services.settings.brand)
     signed = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"])
-    destinations.add(services, owner, client, nonce.nonce, "0x" + bytes(signed.signature).hex(), vouched=True)
+    payees.add(services, owner, client, nonce.nonce, "0x" + bytes(signed.signature).hex(), vouched=True)
 
 
 def _orchestrator(services: Services, owner: Actor, client: ClientId) -> str:

@@ -12,15 +12,15 @@ from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.sign_in import ending, wallets
-from chalicelib.accounts.sign_in import flows as sign_in
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.errors import Forbidden, NotFound, ServiceError, Unauthorized
 from chalicelib.platform.access.callers import Caller, SentCredential
 from chalicelib.platform.access.credentials.flows import record_use
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import Mode, Tier
-from chalicelib.platform.access.people import store as people
-from chalicelib.platform.access.sessions import store as sessions_store
+from chalicelib.platform.access.people import store as person_store
+from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 from tests.accounts.sign_in.test_flows import ACTOR, EMAIL, PASSWORD, answered, asked, registered
@@ -81,11 +81,11 @@ def is_valid(world: World, token: str) -> bool:
 
 
 def log_in(services: Services, password: str = PASSWORD) -> str:
-    return sign_in.log_in(services, EMAIL, password, None, ACTOR)[1]
+    return sign_in_flows.log_in(services, EMAIL, password, None, ACTOR)[1]
 
 
 def reset(services: Services) -> int:
-    return sign_in.reset_password(services, EMAIL, NEW_PASSWORD, ACTOR)
+    return sign_in_flows.reset_password(services, EMAIL, NEW_PASSWORD, ACTOR)
 
 
 # --- sessions ---
@@ -101,9 +101,9 @@ def test_no_session_of_the_old_password_outlives_a_new_one_wherever_they_meet() 
 
     for world, _ in interleavings(prepare):
         assert not any(is_valid(world, token) for token in tokens)
-        ann = people.identity(world.services.store, EMAIL)
+        ann = person_store.identity(world.services.store, EMAIL)
         assert ann is not None
-        assert sessions_store.open_sessions(world.services.store, ann.person_id, world.now) == []
+        assert session_store.open_sessions(world.services.store, ann.person_id, world.now) == []
         assert is_valid(world, log_in(world.services, NEW_PASSWORD))
 
 
@@ -186,17 +186,17 @@ def test_of_a_wallets_sign_in_and_the_end_of_its_session_both_take_effect() -> N
             challenge = asked(world, wallet.address)
             return answered(challenge, wallet.sign(challenge.message))
 
-        old = sign_in.sign_in(world.services, signed(), None, ACTOR)[0]
+        old = sign_in_flows.sign_in(world.services, signed(), None, ACTOR)[0]
         ready = signed()
 
         def again(services: Services) -> str:
-            return sign_in.sign_in(services, ready, old.token_hash, ACTOR)[0].account_id
+            return sign_in_flows.sign_in(services, ready, old.token_hash, ACTOR)[0].account_id
 
         return again, lambda services: ending.log_out(services, old, ACTOR)
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        identity = people.identity(world.services.store, evm_wallet().address)
+        identity = person_store.identity(world.services.store, evm_wallet().address)
         assert identity is not None
         assert len(ending.list_open(world.services, identity.person_id)) == 1
 
@@ -209,14 +209,14 @@ def test_a_wallet_that_signs_in_for_the_first_time_twice_at_once_has_one_account
             challenge = asked(world, wallet.address)
             ready.append(answered(challenge, wallet.sign(challenge.message)))
         return (
-            lambda services: sign_in.sign_in(services, ready[0], None, ACTOR)[0].account_id,
-            lambda services: sign_in.sign_in(services, ready[1], None, ACTOR)[0].account_id,
+            lambda services: sign_in_flows.sign_in(services, ready[0], None, ACTOR)[0].account_id,
+            lambda services: sign_in_flows.sign_in(services, ready[1], None, ACTOR)[0].account_id,
         )
 
     for world, result in interleavings(prepare):
-        identity = people.identity(world.services.store, evm_wallet().address)
+        identity = person_store.identity(world.services.store, evm_wallet().address)
         assert identity is not None
-        assert [each.account_id for each in people.memberships_of(world.services.store, identity.person_id)] == [result]
+        assert [each.account_id for each in person_store.memberships_of(world.services.store, identity.person_id)] == [result]
         assert len(ending.list_open(world.services, identity.person_id)) == 2
 
 
@@ -354,7 +354,7 @@ def test_an_operators_revocation_of_an_orchestrators_key_wins_over_another_tier(
 def test_a_password_that_is_set_twice_at_once_is_one_of_both() -> None:
     def prepare(world: World) -> tuple[Flow, Flow]:
         registered(world)
-        return reset, lambda services: sign_in.reset_password(services, EMAIL, "third horse", ACTOR)
+        return reset, lambda services: sign_in_flows.reset_password(services, EMAIL, "third horse", ACTOR)
 
     for world, _ in interleavings(prepare):
         accepted = []
@@ -369,7 +369,7 @@ def test_a_record_of_the_caller_is_never_another_accounts(world: World) -> None:
     registered(world)
     token = log_in(world.services)
     account_id, person_id, secret = token.split(".")
-    other = sign_in.register(world.services, "bob@example.com", PASSWORD, replace(ACTOR))
+    other = sign_in_flows.register(world.services, "bob@example.com", PASSWORD, replace(ACTOR))
     assert is_valid(world, token) and account_id == caller(world, token).account_id
     for named in (f"{other.account_id}.{other.person_id}", f"{other.account_id}.{person_id}", account_id, "", "."):
         assert not is_valid(world, f"{named}.{secret}")

@@ -7,7 +7,7 @@ from typing import Any
 from eth_abi import decode
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata import checkout
+from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.transaction import Transaction
@@ -79,7 +79,7 @@ def _due(child: PayableLink) -> Due:
 
 def _built(children: list[PayableLink]) -> Checkout:
     dues = [direct(owed).due for owed in owed_of(children)]
-    return checkout.with_approvals(checkout.pay_together(dues), {})
+    return checkout_calldata.with_approvals(checkout_calldata.pay_together(dues), {})
 
 
 def _paid(data: str) -> tuple[Any, ...]:
@@ -122,7 +122,7 @@ def _transactions(children: list[PayableLink], single: bool = False) -> list[dic
     built = _built(children)
     if single:
         (child,) = children
-        built = checkout.with_approvals(checkout.pay_one(_due(child)), {})
+        built = checkout_calldata.with_approvals(checkout_calldata.pay_one(_due(child)), {})
     return [_plain(each) for each in built.transactions]
 
 

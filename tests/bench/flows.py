@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chalicelib.payments.links import expiry as links
+from chalicelib.payments.links import expiry
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.webhooks import outbox
 from tests.bench.calls import Calls, counted
@@ -70,7 +70,7 @@ def _background() -> dict[str, Calls]:
         counts["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
         assert len(world.receiver.posted) == 1
         counts["outbox sweep, nothing due"] = _count(client, lambda: outbox.sweep(world.services))
-        counts["expiry sweep, nothing due"] = _count(client, lambda: links.expire_due(world.services))
+        counts["expiry sweep, nothing due"] = _count(client, lambda: expiry.expire_due(world.services))
         return counts
 
 

@@ -17,7 +17,7 @@ from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import rules
+from chalicelib.payments.scanning import rules as scan_rules
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.records import LoggedTransfer
 from chalicelib.platform.storage.queue import MAX_BATCH, Message, Queue
@@ -234,7 +234,7 @@ class _Run:
         waits.sort()
         cursor = scan_store.cursor(self.store, NETWORK)
         assert cursor is not None
-        behind = rules.confirmed_height(len(self.chain.blocks) - 1, confirmations) - cursor.scanned_to
+        behind = scan_rules.confirmed_height(len(self.chain.blocks) - 1, confirmations) - cursor.scanned_to
         return Load(
             payments=len(waits),
             p50=waits[len(waits) // 2],

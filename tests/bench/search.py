@@ -18,7 +18,7 @@ from chalicelib.payments.recording.counting import Facets
 from chalicelib.payments.requests.counts import series_of
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import SHARDS, DailyCount, Request, RequestStatus
-from chalicelib.payments.search.payments import flows
+from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.export import table
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests import listing
@@ -86,13 +86,13 @@ def _payments() -> list[Figure]:
     client = Million(_payment, "ACCOUNT", Facets("USDC-base", "USDC-base", "direct").name)
     services: Any = SimpleNamespace(store=WithoutRequests("bench", client))
     filters = Filters("acct", type="direct")
-    first, at_first = _measured(client, lambda: flows.page_at(services, filters, 0, PAGE))
-    _, second = _measured(client, lambda: flows.page_after(services, filters, first.cursor or "", PAGE))
-    before, far = _measured(client, lambda: flows.page_at(services, filters, 4_998 * PAGE, PAGE))
-    page, last = _measured(client, lambda: flows.page_after(services, filters, before.cursor or "", PAGE))
+    first, at_first = _measured(client, lambda: payment_search.page_at(services, filters, 0, PAGE))
+    _, second = _measured(client, lambda: payment_search.page_after(services, filters, first.cursor or "", PAGE))
+    before, far = _measured(client, lambda: payment_search.page_at(services, filters, 4_998 * PAGE, PAGE))
+    page, last = _measured(client, lambda: payment_search.page_after(services, filters, before.cursor or "", PAGE))
     assert (page.offset, page.payments[0].block_number) == (4_999 * PAGE, PAYMENTS - 4_999 * PAGE - 1)
     assert first.total == PAYMENTS
-    whole, part = _measured(client, lambda: flows.page_after(services, filters, "", 2_000))
+    whole, part = _measured(client, lambda: payment_search.page_after(services, filters, "", 2_000))
     started = time.process_time()
     table(whole.payments, with_head=True)
     row = (time.process_time() - started) / len(whole.payments)

@@ -8,9 +8,9 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import passwords
-from chalicelib.base import signatures as wallets
+from chalicelib.base import signatures
 from chalicelib.base.errors import Unauthorized
 from chalicelib.platform.access.audit.records import Actor
 from tests.bench.figures import Figure, cpu_seconds
@@ -41,12 +41,12 @@ def _refusal() -> Figure:
     with in_process_aws() as client:
         world = World(client, rate_limit_scale=10**9)
         right, wrong = secrets.token_hex(8), secrets.token_hex(8)
-        sessions.register(world.services, _EMAIL, right, _ACTOR)
+        sign_in_flows.register(world.services, _EMAIL, right, _ACTOR)
 
         def refused(email: str) -> Callable[[], None]:
             def log_in() -> None:
                 try:
-                    sessions.log_in(world.services, email, wrong, None, _ACTOR)
+                    sign_in_flows.log_in(world.services, email, wrong, None, _ACTOR)
                 except Unauthorized:
                     return
                 raise AssertionError("a wrong password was accepted")
@@ -67,7 +67,7 @@ def _signature() -> Figure:
     signature = bytes(account.sign_message(encode_defunct(text=_MESSAGE)).signature)
 
     def by_service() -> object:
-        return wallets.recover_personal(_MESSAGE, signature)
+        return signatures.recover_personal(_MESSAGE, signature)
 
     def by_library() -> object:
         return Account.recover_message(encode_defunct(text=_MESSAGE), signature=signature)

@@ -19,7 +19,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from infra.local.chain import Chain
 from infra.local.cloud import Cloud
 from infra.local.process import Child, free_port
@@ -90,7 +90,7 @@ class Deployment:
         self._process.kill()
 
     def register(self, url: str) -> None:
-        webhooks.register(self.services, Actor(ACCOUNT, "chaos", "203.0.113.7", "chaos"), CLIENT, Mode.API_KEY, url)
+        endpoints.register(self.services, Actor(ACCOUNT, "chaos", "203.0.113.7", "chaos"), CLIENT, Mode.API_KEY, url)
 
     def create_link(self, **changes: Any) -> PayableLink:
         return links.create(self.services, OWNER, draft(**changes))

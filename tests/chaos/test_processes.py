@@ -14,7 +14,7 @@ from chalicelib.chains.calldata.batch import BatchItem
 from chalicelib.chains.calldata.checkout import spender_of
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording.matching import MAX_SMALL_PAYMENTS
 from chalicelib.payments.requests.payments import store as payment_store
@@ -108,7 +108,7 @@ def wait_until(is_done: Callable[[], bool], chain: Chain) -> None:
 
 
 def load(deployed: Deployment, payment: PayableLink) -> PayableLink:
-    found = reading.load(deployed.services, payment.link.token)
+    found = link_reading.load(deployed.services, payment.link.token)
     assert found is not None
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import NotFound
-from chalicelib.checkout import flows as checkout
+from chalicelib.checkout import flows
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.reading import Viewer
 from tests.bench.units import metered
@@ -47,24 +47,24 @@ def consistent(world: World) -> Iterator[list[bool]]:
 def test_a_page_that_asks_whether_a_link_is_paid_takes_half_a_unit_less(world: World) -> None:
     token = world.create_link().link.token
     with metered(world.client) as units:
-        checkout.describe(world.services, token, PAGE, None)
+        flows.describe(world.services, token, PAGE, None)
     with metered(world.client) as of_owner:
-        checkout.describe(world.services, token, OWNER, None)
+        flows.describe(world.services, token, OWNER, None)
     assert (units.reads, of_owner.reads) == (2.5, 3.0), "half a unit or one for the link, one each for branding and domain"
 
 
 def test_a_link_that_was_made_this_second_is_found_by_its_page(world: World) -> None:
     token = world.create_link().link.token
     lagging = world.start(client=Lagging(world.client))
-    assert checkout.describe(lagging, token, PAGE, None).payable.link.token == token
+    assert flows.describe(lagging, token, PAGE, None).payable.link.token == token
     with pytest.raises(NotFound):
-        checkout.describe(lagging, "01M7VQFVRZV5BJJSN4QTFB4MP3", PAGE, None)
+        flows.describe(lagging, "01M7VQFVRZV5BJJSN4QTFB4MP3", PAGE, None)
 
 
 def test_a_merchant_and_whatever_is_signed_get_what_is_stored_now(world: World) -> None:
     token = world.create_link().link.token
     with consistent(world) as asked:
-        checkout.describe(world.services, token, OWNER, None)
-        checkout.describe(world.services, token, PAGE, WALLET)
-        checkout.pay(world.services, token, PAGE, PayOptions(WALLET))
+        flows.describe(world.services, token, OWNER, None)
+        flows.describe(world.services, token, PAGE, WALLET)
+        flows.pay(world.services, token, PAGE, PayOptions(WALLET))
     assert asked and all(asked)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 from tests.support.client import Reply, Shop, item, stored
 from tests.support.node import Node
@@ -55,7 +55,7 @@ def erc20_payment(transaction: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def reference_of(token: str) -> bytes:
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     return bytes.fromhex(payment.requests[0].payment_reference[2:])
 

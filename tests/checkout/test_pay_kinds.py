@@ -7,7 +7,7 @@ from eth_abi import decode
 
 from chalicelib.chains.calldata.safe import unpack_transactions
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.fees.rules import plan_of
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -80,7 +80,7 @@ def test_a_batch_is_an_approval_for_each_token_and_one_payment(shop: Shop, node:
     ]
     payment = body["batchPaymentTransaction"]
     assert (payment["to"], int(payment["value"], 16)) == (batch, 505 * 10**15)
-    stored_link = links.load(running(), token)
+    stored_link = link_reading.load(running(), token)
     assert stored_link is not None
     paid = [detail for _, details in groups(payment["data"]) for detail in details]
     assert [detail[3] for detail in paid] == [bytes.fromhex(r.payment_reference[2:]) for r in stored_link.requests]
@@ -311,7 +311,7 @@ def test_every_transaction_is_explained_from_its_bytes(shop: Shop) -> None:
         "125000",
         FEE_ADDRESS,
     )
-    stored_link = links.load(running(), token)
+    stored_link = link_reading.load(running(), token)
     assert stored_link is not None
     assert event["paymentReference"] == stored_link.requests[0].payment_reference
 
@@ -376,7 +376,7 @@ def test_the_fee_plan_agrees_with_what_the_payer_is_debited(shop: Shop) -> None:
     plan = shop.get(f"/v2/secure-payments/{token}").json["feePlan"]
     assert (plan["grossAmountUsd"], plan["payerTotalAmountUsd"]) == ("12.5", "12.625")
     assert pay(shop, token, wallet=WALLET)["metadata"]["requiredAmount"] == plan["payerTotalAmountUsd"]
-    stored_link = links.load(running(), token)
+    stored_link = link_reading.load(running(), token)
     assert stored_link is not None and plan_of(stored_link) is not None
 
 

@@ -9,7 +9,7 @@ from chalicelib.base.addresses import tron_address_of, tron_to_evm
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, TRON_BATCH, address_of
 from chalicelib.chains.catalogue.interop import Destination, destination_id
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from tests.checkout.test_pay_kinds import ask, pay, payout, refusal
 from tests.fakes.destinations import TRON, USDT_TRON
 from tests.fakes.wallets import tron_wallet
@@ -34,7 +34,7 @@ def arguments(types: list[str], data: str) -> tuple[Any, ...]:
 
 
 def reference_of(token: str) -> bytes:
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     return bytes.fromhex(payment.requests[0].payment_reference[2:])
 

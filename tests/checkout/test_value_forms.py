@@ -11,7 +11,7 @@ from chalicelib.platform.settings import ValueForm
 from tests.checkout.test_pay_kinds import EOA, pay, payout
 from tests.docs.documents import DOCS, named
 from tests.fakes.world import WALLET
-from tests.oracles import node as libraries
+from tests.oracles import node
 from tests.payments.links.multicalls.test_api import PATH as MULTICALLS
 from tests.support.api import Configured
 from tests.support.client import Shop, item
@@ -107,7 +107,7 @@ def test_the_front_ends_that_the_documents_name_for_each_form_send_the_right_qua
         with configured(TRANSACTION_VALUE_FORM=form):
             asked += pay(shop, shop.link())["transactions"][:1] + pay(shop, shop.link(native()))["transactions"]
             forms.append(form)
-    answers = libraries.run("values.js", asked)
+    answers = node.run("values.js", asked)
     expected = ["0x0", hex(HALF_A_COIN)]
     able: dict[str, set[str]] = {}
     for form, pair in zip(forms, zip(answers[::2], answers[1::2], strict=True), strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.accounts.members import invitations
 from chalicelib.accounts.sign_in import ending
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
@@ -164,14 +164,14 @@ def test_what_it_does_is_in_the_audit_log_of_the_account(run: Run, services: Ser
 
 def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) -> None:
     nobody, email = Actor("", "anonymous", "", ""), "ann@shop.example"
-    person = sessions.register(services, email, "correct horse", nobody)
+    person = sign_in_flows.register(services, email, "correct horse", nobody)
     account = person.account_id
-    sessions.log_in(services, email, "correct horse", None, nobody)
+    sign_in_flows.log_in(services, email, "correct horse", None, nobody)
     done = (0, "The password is changed. Sessions ended: 1.", "")
     assert run("reset-password", email, stdin=" another horse \n") == done
     with pytest.raises(Unauthorized):
-        sessions.log_in(services, email, "correct horse", None, nobody)
-    sessions.log_in(services, email, " another horse ", None, nobody)
+        sign_in_flows.log_in(services, email, "correct horse", None, nobody)
+    sign_in_flows.log_in(services, email, " another horse ", None, nobody)
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 1.", "")
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 0.", "")
     assert ending.list_open(services, person.person_id) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import deploy
+from infra import deploy as deployment
 from infra.local.cloud import Cloud
 from infra.local.pythons import HERE
 from infra.packaging import bundle, package
@@ -35,7 +35,7 @@ def broken(cloud: Cloud, refused: Refused, capsys: pytest.CaptureFixture[str], m
     with door(cloud.url, refused) as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         monkeypatch.setattr(sys, "argv", ["deploy", "--stage", "local"])
-        status = deploy.main()
+        status = deployment.main()
     said = capsys.readouterr()
     assert status != 0
     assert "API:" not in said.out
@@ -97,12 +97,12 @@ def test_chalice_that_dies_after_two_of_the_functions(
 )
 def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     api = made.client("apigateway").create_rest_api(name="payment-requests")["id"] if not _api(made) else None
-    monkeypatch.setattr(deploy, "HEALTHY_WITHIN_SECONDS", 0)
+    monkeypatch.setattr(deployment, "HEALTHY_WITHIN_SECONDS", 0)
     try:
         with door(made.url, lambda _method, path, body: part in path + body.decode()) as url:
             monkeypatch.setenv("AWS_ENDPOINT_URL", url)
             with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
-                deploy.finish(target_of("local"))
+                deployment.finish(target_of("local"))
     finally:
         if api:
             made.client("apigateway").delete_rest_api(restApiId=api)

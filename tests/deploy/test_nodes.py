@@ -16,7 +16,8 @@ from chalicelib.payments.scanning.records import Cursor, DeferredTransaction
 from chalicelib.platform.services import assemble
 from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.secrets import read_entries
-from infra import admin, nodes
+from infra import admin
+from infra import nodes as infra_nodes
 from infra.local.cloud import Cloud
 from tests.fakes.node import FakeNode, Outage, TimedChain
 from tests.fakes.world import START, create_tables
@@ -268,7 +269,7 @@ def test_a_change_of_somebody_else_is_not_overwritten(
     run: Run, store: Any, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = serve()
-    make = nodes.aws_client
+    make = infra_nodes.aws_client
 
     def interposed(service: str) -> Any:
         client = make(service)
@@ -282,7 +283,7 @@ def test_a_change_of_somebody_else_is_not_overwritten(
         client.get_secret_value = read_and_be_overtaken
         return client
 
-    monkeypatch.setattr(nodes, "aws_client", interposed)
+    monkeypatch.setattr(infra_nodes, "aws_client", interposed)
     code, _, error = run("set-node", "--network", "base", node.url)
     assert (code, error) == (1, "Somebody changed the node URLs at the same moment: run the command again.")
     assert entries(store) == {"optimism": "http://new"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.platform.access.audit.records import AuditEntry
-from infra import people
+from infra import people as infra_people
 from infra.configuration import config, functions_of, stages
 from infra.iam import ACCESS, Place, policy, text_of, write_policies
 from infra.permissions import permissions
@@ -28,7 +28,7 @@ POLICIES = [(stage, function) for stage in STAGES for function in ACCESS]
 
 def statements(stage: str, name: str) -> list[dict]:
     """Those of a function or of a person."""
-    made = people.PEOPLE[name](stage) if name in people.PEOPLE else policy(stage, name)
+    made = infra_people.PEOPLE[name](stage) if name in infra_people.PEOPLE else policy(stage, name)
     return made["Statement"]
 
 
@@ -161,7 +161,7 @@ OF_NO_STAGE = {
     "arn:aws:apigateway:<region>::/restapis*": "REST APIs: their ids are not known before",
     "arn:aws:apigateway:<region>::/domainnames*": "hosts: their names are settings",
     "arn:aws:route53:::hostedzone/*": "likewise",
-    people._DOMAINS_ROLE: "the role of API Gateway, which the first domain of an account needs",
+    infra_people._DOMAINS_ROLE: "the role of API Gateway, which the first domain of an account needs",
     "arn:aws:wafv2:<region>:<account>:regional/managedruleset/*": "rules that AWS keeps",
     "arn:aws:cloudfront::<account>:distribution/*": "CloudFront, whose ids are not known before",
     "arn:aws:cloudfront::<account>:cache-policy/*": "likewise",
@@ -170,7 +170,7 @@ UNLIMITED = ("List", "Describe", "Get")
 """The beginnings of the actions that people may use on `*` without a condition that names the stage."""
 
 
-@pytest.mark.parametrize("person", people.PEOPLE)
+@pytest.mark.parametrize("person", infra_people.PEOPLE)
 def test_what_a_person_may_do_is_limited_to_the_stage(person: str) -> None:
     for statement in statements("prod", person):
         condition = json.dumps(statement.get("Condition", {}))
@@ -190,10 +190,10 @@ def test_roles_are_handed_to_lambda_alone_and_are_those_of_the_stage() -> None:
 
 def test_whoever_deploys_may_make_every_kind_of_resource_of_the_template() -> None:
     types = {each["Type"] for each in whole_template()["Resources"].values()}
-    assert types <= set(people.RESOURCES), "say in infra/people.py what CloudFormation does to make it"
+    assert types <= set(infra_people.RESOURCES), "say in infra/people.py what CloudFormation does to make it"
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
-@pytest.mark.parametrize("person", people.PEOPLE)
+@pytest.mark.parametrize("person", infra_people.PEOPLE)
 def test_the_policies_of_people_are_short_enough_for_iam(person: str, stage: str) -> None:
-    assert len("".join(text_of(people.PEOPLE[person](stage)).split())) <= people.MOST_CHARACTERS
+    assert len("".join(text_of(infra_people.PEOPLE[person](stage)).split())) <= infra_people.MOST_CHARACTERS

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from chalicelib.base import records as base
+from chalicelib.base import records as base_records
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.platform.settings import Settings
 from infra import admin
@@ -50,7 +50,7 @@ def test_its_table_has_every_alarm_and_no_other() -> None:
         "<function>": ACCESS,
         "<schedule>": [each for each, access in ACCESS.items() if not access.consumes and each != "api_handler"],
         "<network>": [network.name for network in ALL_NETWORKS],
-        "<table>": (base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.MAILS, base.OPS, base.KEYS),
+        "<table>": (base_records.PAYMENTS, base_records.IDENTITY, base_records.SESSIONS, base_records.WEBHOOKS, base_records.MAILS, base_records.OPS, base_records.KEYS),
     }
     rows = re.findall(r"^\| (`.*?) \|", RUNBOOK.split("## Alarms")[1].split("## Dead letters")[0], re.MULTILINE)
     explained = set()

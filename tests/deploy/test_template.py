@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base import records as base
+from chalicelib.base import records as base_records
 from chalicelib.base.lists import LISTS
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.platform.metrics import (
@@ -283,13 +283,13 @@ def test_an_alarm_is_heard_and_says_what_it_means() -> None:
 def test_the_tables_are_those_the_code_names(cloud: Cloud) -> None:
     dynamodb = cloud.client("dynamodb")
     made = [name for name in dynamodb.list_tables()["TableNames"] if name.startswith(f"{PREFIX}-")]
-    named = [base.PAYMENTS, base.IDENTITY, base.SESSIONS, base.WEBHOOKS, base.MAILS, base.OPS, base.KEYS]
+    named = [base_records.PAYMENTS, base_records.IDENTITY, base_records.SESSIONS, base_records.WEBHOOKS, base_records.MAILS, base_records.OPS, base_records.KEYS]
     assert sorted(made) == sorted(f"{PREFIX}-{name}" for name in named)
     for name in named:
         table = dynamodb.describe_table(TableName=f"{PREFIX}-{name}")["Table"]
         assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
         indexes = {index["IndexName"]: index for index in table.get("GlobalSecondaryIndexes", [])}
-        due = [DUE_INDEX] if name in (base.PAYMENTS, base.WEBHOOKS, base.IDENTITY, base.MAILS) else []
+        due = [DUE_INDEX] if name in (base_records.PAYMENTS, base_records.WEBHOOKS, base_records.IDENTITY, base_records.MAILS) else []
         assert sorted(indexes) == sorted([*due, *LISTS.get(name, ())])
         for index in indexes.values():
             is_list = index["IndexName"] != DUE_INDEX

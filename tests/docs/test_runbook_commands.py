@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.rate_limits.rules import caller_digest
@@ -71,7 +71,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
         services = assemble(Settings.read())
         store_order(services, paid_at=services.clock())
         nobody = Actor("", "user", "", "")
-        sessions.register(services, EMAIL, "correct horse", nobody)
+        sign_in_flows.register(services, EMAIL, "correct horse", nobody)
         caller = caller_digest(sha256(CREDENTIAL.encode()).hexdigest(), ADDRESS)
         services.store.write(Ban(caller, services.clock() + timedelta(hours=1)))
         for queue in upkeep.DEAD:

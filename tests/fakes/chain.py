@@ -58,7 +58,7 @@ from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
-from infra.local import calls
+from infra.local import calls as aws_calls
 from tests.fakes.mempool import Mempool
 from tests.fakes.names import FakeNames
 from tests.fakes.prices import FakePrices
@@ -592,7 +592,7 @@ class FakeChains:
 
     @property
     def networks(self) -> tuple[str, ...]:
-        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         return tuple(self._chains)
 
     def add(self, chain: FakeChain) -> None:
@@ -600,7 +600,7 @@ class FakeChains:
         self._chains.setdefault(chain.network, chain)
 
     def of(self, network: str) -> FakeChain:
-        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         if network not in self._chains:
             raise ChainUnavailable(f"This deployment has no node for {network}")
         return self._chains[network]

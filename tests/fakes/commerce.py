@@ -10,7 +10,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, encode_info, payment_hash
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.chains.nodes.escrow import transfers as topics
+from chalicelib.chains.nodes.escrow import transfers as escrow_transfers
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links import store as link_store
@@ -26,13 +26,13 @@ COLLECTOR = CONTRACTS.pre_approval
 AMOUNT = BaseUnits(100)
 HOUR = timedelta(hours=1)
 _TOPICS = {
-    EscrowEventKind.PRE_APPROVED: topics.PRE_APPROVED_TOPIC,
-    EscrowEventKind.AUTHORIZED: topics.AUTHORIZED_TOPIC,
-    EscrowEventKind.CHARGED: topics.CHARGED_TOPIC,
-    EscrowEventKind.CAPTURED: topics.CAPTURED_TOPIC,
-    EscrowEventKind.VOIDED: topics.VOIDED_TOPIC,
-    EscrowEventKind.RECLAIMED: topics.RECLAIMED_TOPIC,
-    EscrowEventKind.REFUNDED: topics.REFUNDED_TOPIC,
+    EscrowEventKind.PRE_APPROVED: escrow_transfers.PRE_APPROVED_TOPIC,
+    EscrowEventKind.AUTHORIZED: escrow_transfers.AUTHORIZED_TOPIC,
+    EscrowEventKind.CHARGED: escrow_transfers.CHARGED_TOPIC,
+    EscrowEventKind.CAPTURED: escrow_transfers.CAPTURED_TOPIC,
+    EscrowEventKind.VOIDED: escrow_transfers.VOIDED_TOPIC,
+    EscrowEventKind.RECLAIMED: escrow_transfers.RECLAIMED_TOPIC,
+    EscrowEventKind.REFUNDED: escrow_transfers.REFUNDED_TOPIC,
 }
 
 

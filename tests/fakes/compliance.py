@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.platform.outbound.compliance import Compliance, ProviderUnavailable
-from infra.local import calls
+from infra.local import calls as aws_calls
 from infra.local.provider import Provider
 from infra.local.serving import JsonRequest
 
@@ -61,7 +61,7 @@ class FakeCompliance(Compliance):
     def _send(
         self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
     ) -> tuple[int, bytes]:
-        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")  # the provider's key
+        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")  # the provider's key
         self.calls.append((method, path))
         trouble = self.trouble(method, path)
         if trouble == "down":

@@ -13,16 +13,19 @@ from eth_abi import decode
 from chalicelib.base.addresses import evm_address, hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, decode_info, payment_hash
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.chains.nodes.escrow import transfers as topics
+from chalicelib.chains.nodes.escrow import transfers as escrow_transfers
 from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.service import flows, operating, running, store
+from chalicelib.commerce.service import flows as commerce
+from chalicelib.commerce.service import operating
+from chalicelib.commerce.service import running as commerce_running
+from chalicelib.commerce.service import store as commerce_store
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.commerce.service.flows import Created
 from chalicelib.commerce.service.rules import Asked
@@ -170,7 +173,7 @@ class Escrow:
         known, words = payment_hash(info, CONTRACTS), _after_info(raw)
         if name == "preApprove":
             self.pre_approved.add(known)
-            self._log(CONTRACTS.pre_approval, topics.PRE_APPROVED_TOPIC, known, b"", tx_hash)
+            self._log(CONTRACTS.pre_approval, escrow_transfers.PRE_APPROVED_TOPIC, known, b"", tx_hash)
         elif name in ("authorize", "charge"):
             amount = words[0]
             self.allowances[info.payer.lower(), CONTRACTS.pre_approval.lower()] -= amount
@@ -178,20 +181,20 @@ class Escrow:
             self.payments[known] = Authorized(info, amount)
             shown = raw[:INFO_BYTES] + _words(amount, words[1])
             if name == "authorize":
-                self._log(escrow, topics.AUTHORIZED_TOPIC, known, shown, tx_hash)
+                self._log(escrow, escrow_transfers.AUTHORIZED_TOPIC, known, shown, tx_hash)
             else:
                 self._pay_out(known, amount, *words[3:5])
-                self._log(escrow, topics.CHARGED_TOPIC, known, shown + _words(*words[3:5]), tx_hash)
+                self._log(escrow, escrow_transfers.CHARGED_TOPIC, known, shown + _words(*words[3:5]), tx_hash)
         elif name == "capture":
             self._pay_out(known, *words[:3])
-            self._log(escrow, topics.CAPTURED_TOPIC, known, _words(*words[:3]), tx_hash)
+            self._log(escrow, escrow_transfers.CAPTURED_TOPIC, known, _words(*words[:3]), tx_hash)
         elif name == "refund":
             self.allowances[info.operator.lower(), CONTRACTS.operator_refund.lower()] -= words[0]
             self._move(info.operator, info.payer, words[0])
             self.payments[known].refundable -= words[0]
-            self._log(escrow, topics.REFUNDED_TOPIC, known, _words(words[0], words[1]), tx_hash)
+            self._log(escrow, escrow_transfers.REFUNDED_TOPIC, known, _words(words[0], words[1]), tx_hash)
         else:
-            topic = topics.VOIDED_TOPIC if name == "void" else topics.RECLAIMED_TOPIC
+            topic = escrow_transfers.VOIDED_TOPIC if name == "void" else escrow_transfers.RECLAIMED_TOPIC
             amount, self.payments[known].capturable = self.payments[known].capturable, 0
             self._move(escrow, info.payer, amount)
             self._log(escrow, topic, known, _words(amount), tx_hash)
@@ -282,10 +285,10 @@ class Commerce(Escrow):
         return replace(draft, **changes)
 
     def create(self, **changes: Any) -> Created:
-        return flows.create(self.services, self.owner(), self.draft(**changes))
+        return commerce.create(self.services, self.owner(), self.draft(**changes))
 
     def load(self, created: Created) -> CommercePayment:
-        found = store.payment(self.services.store, created.payment.payable_id)
+        found = commerce_store.payment(self.services.store, created.payment.payable_id)
         assert found is not None
         return found
 
@@ -326,7 +329,7 @@ class Commerce(Escrow):
 
     def minute(self, services: Any = None) -> None:
         """What schedules and chain do in a minute: payments, the service's transactions, and recording."""
-        running.run_due(services or self.services)
+        commerce_running.run_due(services or self.services)
         self.world.advance(60)
         with suppress(ChainUnavailable):
             self.world.relay()
@@ -370,8 +373,8 @@ def check_conserved(commerce: Commerce) -> None:
 
 
 _SELECTORS = {
-    calls.AUTHORIZE: "authorize", calls.CHARGE: "charge", calls.CAPTURE: "capture", calls.VOID: "void",
-    calls.RECLAIM: "reclaim", calls.REFUND: "refund", calls.PRE_APPROVE: "preApprove",
+    escrow_calls.AUTHORIZE: "authorize", escrow_calls.CHARGE: "charge", escrow_calls.CAPTURE: "capture", escrow_calls.VOID: "void",
+    escrow_calls.RECLAIM: "reclaim", escrow_calls.REFUND: "refund", escrow_calls.PRE_APPROVE: "preApprove",
     bytes.fromhex("095ea7b3"): "approve", bytes.fromhex("a9059cbb"): "transfer", bytes.fromhex("23b872dd"): "transferFrom",
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from chalicelib.platform.outbound.ses import Message, NotSent
-from infra.local import calls
+from infra.local import calls as aws_calls
 
 SENDER = "no-reply@pay.example"
 """For World(mail_sender=SENDER): with it a world sends e-mail."""
@@ -23,7 +23,7 @@ class FakeSes:
     taken_first: bool = False
 
     def send(self, message: Message) -> str:
-        calls.stood_in("ses:SendEmail", "mails")
+        aws_calls.stood_in("ses:SendEmail", "mails")
         if self.refusals and not self.taken_first:
             raise self.refusals.pop(0)
         self.sent.append(message)

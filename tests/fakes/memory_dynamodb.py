@@ -14,7 +14,7 @@ from typing import Any
 from botocore.errorfactory import BaseClientExceptions
 from botocore.exceptions import ClientError
 
-from infra.local import calls
+from infra.local import calls as aws_calls
 from tests.fakes.memory_actions import Action, results_of
 from tests.fakes.memory_expressions import Given, One, Refused, Several, parse_condition
 from tests.fakes.memory_tables import Entry, Index, Item, Table, check_key, copied
@@ -54,7 +54,7 @@ def _operation(name: str) -> Callable[[Handler], Handler]:
     def decorate(act: Handler) -> Handler:
         @functools.wraps(act)
         def called(client: "MemoryDynamoDB", **params: Any) -> Any:
-            calls.client_stood_in("dynamodb", name, params)
+            aws_calls.client_stood_in("dynamodb", name, params)
             emit = functools.partial(client.meta.events.emit, model=model) if client.meta.events.handlers else _ignore
             emit(f"provide-client-params.dynamodb.{name}", params=params)
             response = emit(f"before-call.dynamodb.{name}", params={"body": params})

@@ -25,7 +25,7 @@ from chalicelib.platform.storage.store import (
     WriteConflict,
     written,
 )
-from infra.local import calls as permitted
+from infra.local import calls as aws_calls
 
 SCANNED = 1_000
 """As many records as DynamoDB returns of a scan, if each has 1 KB."""
@@ -144,7 +144,7 @@ class MemoryStore(Store):
         if len(writes) > 1 or not isinstance(writes[0], Record):
             self._count("TransactWriteItems")
             for write in writes:
-                permitted.stood_in(f"dynamodb:{_action(write)}", _table_of(write))
+                aws_calls.stood_in(f"dynamodb:{_action(write)}", _table_of(write))
         else:
             self._count(_action(writes[0]), _table_of(writes[0]))
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
@@ -202,7 +202,7 @@ class MemoryStore(Store):
         if calls:
             self.calls[operation] = self.calls.get(operation, 0) + calls
             for resource in resources:
-                permitted.stood_in(f"dynamodb:{operation}", resource)
+                aws_calls.stood_in(f"dynamodb:{operation}", resource)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Objects of S3 in memory."""
 
-from infra.local import calls
+from infra.local import calls as aws_calls
 
 
 class FakeObjects:
@@ -10,13 +10,13 @@ class FakeObjects:
         self.objects: dict[str, bytes] = {}
 
     def put(self, name: str, content: bytes) -> None:
-        calls.stood_in("s3:PutObject", "archive")
+        aws_calls.stood_in("s3:PutObject", "archive")
         self.objects[name] = content
 
     def get(self, name: str) -> bytes:
-        calls.stood_in("s3:GetObject", "archive")
+        aws_calls.stood_in("s3:GetObject", "archive")
         return self.objects[name]
 
     def names(self, prefix: str, after: str, limit: int) -> list[str]:
-        calls.stood_in("s3:ListBucket", "archive")
+        aws_calls.stood_in("s3:ListBucket", "archive")
         return sorted(each for each in self.objects if each.startswith(prefix) and each > after)[:limit]

@@ -18,7 +18,9 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
-from chalicelib.crosschain.service.payment_intents import flows, running, store
+from chalicelib.crosschain.service.payment_intents import flows as payment_intents
+from chalicelib.crosschain.service.payment_intents import running as intent_running
+from chalicelib.crosschain.service.payment_intents import store as intent_store
 from chalicelib.crosschain.service.payment_intents.flows import Offer, SentSignature
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.crosschain.service.sources.rules import Payer
@@ -194,25 +196,25 @@ class PaymentIntents(Permit2):
         position = direct(Owed(found, BaseUnits(found.amount - found.paid), Fee("1", FEE_ADDRESS)))
         source = token_with_id("USDC-base")
         assert source is not None
-        return flows.offer(self.services, self.owner, position, source, Payer(PAYER, PAYER))
+        return payment_intents.offer(self.services, self.owner, position, source, Payer(PAYER, PAYER))
 
     def sign(self, intent: PaymentIntent, signature: bytes = RIGHT) -> SentSignature:
         return SentSignature("0x" + signature.hex(), str(intent.permit.nonce), str(intent.permit.deadline))
 
     def accept(self, intent: PaymentIntent, signature: bytes = RIGHT) -> PaymentIntent:
-        return flows.accept(self.services, self.owner, intent.intent_id, self.sign(intent, signature), None)
+        return payment_intents.accept(self.services, self.owner, intent.intent_id, self.sign(intent, signature), None)
 
     def begun(self) -> PaymentIntent:
         """One that is accepted."""
         return self.accept(self.offer().intent)
 
     def load(self, intent: PaymentIntent) -> PaymentIntent:
-        found = store.payment_intent(self.services.store, intent.intent_id)
+        found = intent_store.payment_intent(self.services.store, intent.intent_id)
         assert found is not None
         return found
 
     def run(self, services: Any = None) -> None:
-        running.run_due(services or self.services)
+        intent_running.run_due(services or self.services)
 
     def minute(self, services: Any = None) -> None:
         """What the schedules do in a minute, and what the chains and the relayer do meanwhile."""

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.calldata import recurring as calldata
+from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.payments.requests import flows as requests
@@ -19,7 +19,8 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.recurring import flows, jobs
+from chalicelib.recurring import flows as recurring
+from chalicelib.recurring import jobs as recurring_jobs
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.jobs import track_relayed
@@ -42,12 +43,12 @@ def store_recurring(services: Services, owner: Owner, *, is_active: bool = False
     plan = {"start_date": "2101-01-31", "frequency": Frequency.DAILY, "total_payments": 3, "payer": SUBSCRIBER.address}
     made = create_recurring(template, Plan(**{**plan, **changes}), Fees(Fee(), {}), (), services.clock(), services.entropy)
     services.store.write(made)
-    return flows.activate(services, owner, made.recurring_id, signature_of(made)) if is_active else made
+    return recurring.activate(services, owner, made.recurring_id, signature_of(made)) if is_active else made
 
 
 def signature_of(schedule: RecurringPayment) -> str:
     """The signature of SUBSCRIBER."""
-    return SUBSCRIBER.sign_typed(calldata.typed_data(schedule.permit, schedule.network))
+    return SUBSCRIBER.sign_typed(recurring_calldata.typed_data(schedule.permit, schedule.network))
 
 
 @dataclass
@@ -156,10 +157,10 @@ class Recurring:
                 **changes,
             }
         )
-        return flows.create(self.services, self.owner, Draft(item, reference="PAY-1"), fee, plan).schedule
+        return recurring.create(self.services, self.owner, Draft(item, reference="PAY-1"), fee, plan).schedule
 
     def activate(self, schedule: RecurringPayment) -> RecurringPayment:
-        return flows.activate(self.services, self.owner, schedule.recurring_id, signature_of(schedule))
+        return recurring.activate(self.services, self.owner, schedule.recurring_id, signature_of(schedule))
 
     def start(self, **changes: Any) -> RecurringPayment:
         return self.activate(self.create(**changes))
@@ -168,11 +169,11 @@ class Recurring:
         return self.find(schedule)[0]
 
     def find(self, schedule: RecurringPayment) -> tuple[RecurringPayment, tuple[Period, ...]]:
-        return flows.find(self.services, self.owner, schedule.recurring_id)
+        return recurring.find(self.services, self.owner, schedule.recurring_id)
 
     def minute(self) -> None:
         """One tick: what is due is run, transactions get into blocks, and payments are recorded."""
-        jobs.run_recurring(self.services)
+        recurring_jobs.run_recurring(self.services)
         track_relayed(self.services)
         end = self.world.now + timedelta(minutes=1)
         self._consume(end)

@@ -18,8 +18,9 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
 from chalicelib.mail.jobs import note_mail, send_mail
 from chalicelib.payments.currencies.rules import ConversionFacts
-from chalicelib.payments.links import expiry, reading
+from chalicelib.payments.links import expiry
 from chalicelib.payments.links import flows as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.creation import Draft, Terms
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording import flows as recording
@@ -38,11 +39,11 @@ from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
 from chalicelib.webhooks.signatures import sign
-from infra.local import calls
+from infra.local import calls as aws_calls
 from infra.local.provider import ACCOUNT, SECRET
 from infra.recursion import RECURSIVE
 from infra.template import whole_template
@@ -120,7 +121,7 @@ class VirtualQueue:
     def send(self, queue: str, messages: Sequence[Message]) -> None:
         if messages:
             for action in ("sqs:GetQueueUrl", "sqs:SendMessage"):
-                calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
+                aws_calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
         for message in messages:
             due = self.clock() + timedelta(seconds=message.delay)
             self.messages.append(Waiting(due, queue, message.text, message.group, self.lineage))
@@ -177,11 +178,11 @@ class PlainSecrets:
     gasless_networks: str | None = None
 
     def encrypt(self, text: str, owner: str) -> str:
-        calls.stood_in("kms:Encrypt", f"secrets {owner}")
+        aws_calls.stood_in("kms:Encrypt", f"secrets {owner}")
         return f"{owner}:{text}"
 
     def decrypt(self, ciphertext: str, owner: str) -> str:
-        calls.stood_in("kms:Decrypt", f"secrets {owner}")
+        aws_calls.stood_in("kms:Decrypt", f"secrets {owner}")
         assert ciphertext.startswith(owner)
         return ciphertext.removeprefix(f"{owner}:")
 
@@ -201,7 +202,7 @@ class PlainSigningKeys:
 
     @property
     def private_key(self) -> bytes:
-        calls.stood_in("secretsmanager:GetSecretValue", "relayer-key")
+        aws_calls.stood_in("secretsmanager:GetSecretValue", "relayer-key")
         return hashlib.sha256(self._name.encode()).digest() if self._name else bytes.fromhex("11" * 32)
 
 
@@ -288,13 +289,13 @@ class World:
         return Actor(self.account_id, "test", "203.0.113.7", "request-1")
 
     def register_webhook(self) -> tuple[Endpoint, str]:
-        return webhooks.register(self.services, self.actor, self.client_id, Mode.API_KEY, "https://shop.example/hook")
+        return endpoints.register(self.services, self.actor, self.client_id, Mode.API_KEY, "https://shop.example/hook")
 
     def create_link(self, **changes: Any) -> PayableLink:
         return links.create(self.services, self.owner, draft(**changes))
 
     def load(self, payment: PayableLink) -> PayableLink:
-        found = reading.load(self.services, payment.link.token)
+        found = link_reading.load(self.services, payment.link.token)
         assert found is not None
         return found
 

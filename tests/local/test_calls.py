@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.recording import jobs
+from chalicelib.payments.recording import jobs as recording_jobs
 from infra.iam import ACCESS
-from infra.local import calls
+from infra.local import calls as aws_calls
 from infra.local.calls import FLOWS, Call
 from tests.fakes.world import World
 from tests.support.permissions import granted, problems
@@ -54,7 +54,7 @@ EVERY = {permission for function in ACCESS for permission in granted(function)}
 def test_a_call_needs_the_actions_that_iam_checks(
     service: str, operation: str, params: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
-    assert list(calls.actions(service, operation, params)) == expected
+    assert list(aws_calls.actions(service, operation, params)) == expected
 
 
 def test_every_flow_that_stands_for_a_job_exists() -> None:
@@ -67,11 +67,11 @@ def test_calls_of_a_job_are_recorded_for_its_function_and_those_of_a_test_are_no
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[Call] = []
-    monkeypatch.setattr(calls._Recorder, "add", lambda _, call: found.append(call))
+    monkeypatch.setattr(aws_calls._Recorder, "add", lambda _, call: found.append(call))
     world.services.queue.send("payment-requests-local-scans", [])
     world.create_link()
     assert found == []
-    jobs.sweep_transfers(world.services)
+    recording_jobs.sweep_transfers(world.services)
     assert set(found) == {Call("sweep_transfers", "dynamodb:Query", "payments/index/by_due")}
 
 

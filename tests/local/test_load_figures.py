@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.load import __main__ as load
+from tests.load import __main__ as load_command
 from tests.load.__main__ import BARE, Operation, conclude, figures, operations
 
 RATIOS = {"create": 4.0}
@@ -42,7 +42,7 @@ def status(**changed: Any) -> int:
 
 @pytest.fixture(autouse=True)
 def report(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "REPORT", tmp_path / "load.json")
+    monkeypatch.setattr(load_command, "REPORT", tmp_path / "load.json")
 
 
 def test_a_run_without_a_failure_and_with_the_deliveries_of_the_model_succeeds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_a_run_without_a_failure_and_with_the_deliveries_of_the_model_succeeds(c
     said = capsys.readouterr().out
     assert "deliveries of a payment: 3.00, and 3.00 by the model" in said
     assert "create 4.0 x" in said
-    assert json.loads(load.REPORT.read_text())["failed"] == 0
+    assert json.loads(load_command.REPORT.read_text())["failed"] == 0
 
 
 def test_what_makes_a_run_fail() -> None:
@@ -63,9 +63,9 @@ def test_what_makes_a_run_fail() -> None:
 def test_without_a_stack_one_sentence_says_so(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(load, "DESCRIPTION", tmp_path / "none.json")
+    monkeypatch.setattr(load_command, "DESCRIPTION", tmp_path / "none.json")
     monkeypatch.setattr("sys.argv", ["load"])
-    assert load.main() == 2
+    assert load_command.main() == 2
     assert capsys.readouterr().err == "No local stack is running here: start one with `make local`.\n"
 
 
@@ -85,11 +85,11 @@ def test_a_stack_that_is_not_on_this_machine_gets_no_load_without_yes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "stack.json").write_text(json.dumps({"base_url": base_url, "rpc": {load.NETWORK: node}}))
+    (tmp_path / "stack.json").write_text(json.dumps({"base_url": base_url, "rpc": {load_command.NETWORK: node}}))
     monkeypatch.setattr("sys.argv", ["load", "--stack", str(tmp_path / "stack.json")])
-    assert load.main() == 2
+    assert load_command.main() == 2
     assert capsys.readouterr().err == f"The load would pay at {named}. Give --yes if it should.\n"
 
 
 def test_the_local_stack_gets_its_load_without_yes() -> None:
-    assert not load.hosts_elsewhere({"base_url": "http://localhost:1", "rpc": {load.NETWORK: "http://127.0.0.1:2"}})
+    assert not load_command.hosts_elsewhere({"base_url": "http://localhost:1", "rpc": {load_command.NETWORK: "http://127.0.0.1:2"}})

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from chalice import Chalice
 
-from chalicelib.accounts.sign_in import flows as sign_in
-from chalicelib.mail import flows, jobs
+from chalicelib.accounts.sign_in import flows as sign_in_flows
+from chalicelib.mail import flows as mail
+from chalicelib.mail import jobs as mail_jobs
 from chalicelib.mail.flows import is_configured
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.services import Services, assemble
@@ -40,7 +41,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
             environment.setenv(name, value)
         made = assemble(Settings.read())
         app = Chalice(app_name="mails", env={})
-        for queue, job in (("mails", jobs.send_mail), ("mail-news", jobs.note_mail)):
+        for queue, job in (("mails", mail_jobs.send_mail), ("mail-news", mail_jobs.note_mail)):
             app.on_sqs_message(f"{PREFIX}-{queue}", batch_size=1, name=job.__name__, maximum_concurrency=2)(_consume(made, job))
         with Runner(app):
             yield made
@@ -112,7 +113,7 @@ def test_an_address_that_bounces_is_shown_as_such_and_not_written_to_again(
     cloud: Cloud, api: Api, services: Services
 ) -> None:
     email = "bounce+shop@simulator.amazonses.com"
-    sign_in.register(services, email, OLD, Actor("", "anonymous", "203.0.113.7", "req-1"))
+    sign_in_flows.register(services, email, OLD, Actor("", "anonymous", "203.0.113.7", "req-1"))
     session = log_in(api, email, OLD)
     assert api.request("POST", "/v1/auth/email/confirmation", {"email": email}, session).json == {"emailSent": True}
     stopped = wait_for(lambda: api.get("/v1/auth/email", session).json["addresses"][0]["stopped"])
@@ -121,7 +122,7 @@ def test_an_address_that_bounces_is_shown_as_such_and_not_written_to_again(
         assert api.request("POST", "/v1/auth/email/confirmation", {"email": email}, session).status == 202
     time.sleep(1)
     assert len(messages_to(cloud, email)) == 1
-    assert is_configured(services) and flows.ASKED_FOR
+    assert is_configured(services) and mail.ASKED_FOR
 
 
 def test_the_mailbox_shows_messages_and_keeps_a_file_of_each(cloud: Cloud, tmp_path: Path) -> None:

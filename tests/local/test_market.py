@@ -14,7 +14,7 @@ from chalicelib.chains.catalogue.conversions import feeds_of, payment_currencies
 from chalicelib.chains.catalogue.prices import price_currencies, price_ids
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.payments.rates import flows
+from chalicelib.payments.rates import flows as rates
 from chalicelib.platform.outbound.prices import AROUND, Prices
 from chalicelib.platform.services import Services
 from infra.local.chain import Chain
@@ -60,7 +60,7 @@ def token(id: str) -> Token:
     [("USD", "USDC-base"), ("EUR", "USDT-tron"), ("JPY", "ETH-base-base"), ("USDC-base", "DAI-mainnet"), ("GBP", "MKR-mainnet")],
 )
 def test_both_sources_agree_now(services: Services, invoice: str, payment: str) -> None:
-    rate = flows.current(services, token(invoice), token(payment))
+    rate = rates.current(services, token(invoice), token(payment))
     assert (rate.base, rate.quote, rate.source) == (invoice, payment, "chainlink")
     assert abs(rate.at - datetime.now(UTC)) < timedelta(minutes=2)
 
@@ -68,16 +68,16 @@ def test_both_sources_agree_now(services: Services, invoice: str, payment: str) 
 @pytest.mark.parametrize("back", [timedelta(minutes=20), timedelta(hours=7), timedelta(days=20)])
 def test_both_sources_agree_on_the_past(services: Services, back: timedelta) -> None:
     then = datetime.now(UTC) - back
-    rate = flows.at(services, token("EUR"), token("USDC-base"), then)
+    rate = rates.at(services, token("EUR"), token("USDC-base"), then)
     assert then - timedelta(minutes=1) <= rate.at <= then
-    now = flows.current(services, token("EUR"), token("USDC-base"))
+    now = rates.current(services, token("EUR"), token("USDC-base"))
     assert abs(rate.fraction - now.fraction) < now.fraction / 10**6
 
 
 def test_a_price_that_is_set_moves_both(services: Services, market: Market) -> None:
     reply = requests.post(f"{market.url}/prices", json={"USDC": 0.8}, timeout=patience())
     assert reply.json()["USDC"] == 0.8
-    assert flows.current(services, token("USD"), token("USDC-base")).fraction == Fraction("1.25")
+    assert rates.current(services, token("USD"), token("USDC-base")).fraction == Fraction("1.25")
 
 
 @pytest.mark.parametrize("body", [{"NOPE": 1}, {"USDC": 0}, {"USDC": -1}, {"USDC": "x"}, {"USDC": None}, [], None, {"USDC": "NaN"}])
@@ -109,7 +109,7 @@ def test_a_coin_that_it_does_not_know_is_404_as_at_coingecko(market: Market) -> 
 
 def test_every_feed_of_the_network_is_set(services: Services) -> None:
     for invoice in (priced for priced, other in feeds_of("mainnet") if priced.is_fiat):
-        flows.current(services, invoice, token("USDC-mainnet"))
+        rates.current(services, invoice, token("USDC-mainnet"))
     for payment in payment_currencies(token("USD")):
         if payment.network == "mainnet":
-            flows.current(services, token("USD"), payment)
+            rates.current(services, token("USD"), payment)

@@ -17,9 +17,9 @@ from chalicelib.mail.templates import words_of
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry, concerns_owners
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role, name_hash
 from tests.fakes import passkeys as authenticator
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
@@ -102,8 +102,8 @@ def test_a_person_who_is_no_owner_is_told_of_a_passkey_of_theirs_at_confirmed_ad
 def _ann(world: World) -> Member:
     """Ann in a new session, as the pipeline has her."""
     store, session = world.services.store, opened(world.services, "acct", ANN)[0]
-    account, person = credentials.account(store, "acct"), people.person(store, session.person_id)
-    membership = people.membership(store, "acct", session.person_id)
+    account, person = credential_store.account(store, "acct"), person_store.person(store, session.person_id)
+    membership = person_store.membership(store, "acct", session.person_id)
     assert account is not None and person is not None and membership is not None
     return Member(session, account, membership, person)
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import Agreed
-from chalicelib.commerce.core import ledger, rules
+from chalicelib.commerce.core import ledger
+from chalicelib.commerce.core import rules as commerce_rules
 from chalicelib.commerce.core.expiry import can_reclaim
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, PendingOperation
 from chalicelib.commerce.core.rules import CommerceStatus
@@ -87,14 +88,14 @@ def events(state: State) -> Iterator[tuple[str, State]]:
         yield "read the chain", replace(state, read=state.phase)
     if payment.operations < MOST_OPERATIONS:
         for asked in ASKED:
-            reserved = rules.reserve(payment, operation(asked), now)
+            reserved = commerce_rules.reserve(payment, operation(asked), now)
             if isinstance(reserved, PendingOperation) and reserved != payment.pending:
-                begun, sent = rules.begun(payment, reserved, now), (*state.sent, (reserved.number, asked))
+                begun, sent = commerce_rules.begun(payment, reserved, now), (*state.sent, (reserved.number, asked))
                 yield f"reserve {asked.name} {asked.amount}", replace(state, payment=begun, sent=sent)
     if state.sent:
         yield from _executed(state)
     if payment.pending is not None and payment.pending.number not in _alive(state):
-        yield "go back", replace(state, payment=rules.gone_back(payment, "it reverted", now))
+        yield "go back", replace(state, payment=commerce_rules.gone_back(payment, "it reverted", now))
     if can_reclaim(payment, now):
         after = state.contract.call(Asked("reclaim"))
         if after is not None:
@@ -142,7 +143,7 @@ def _alive(state: State) -> set[int]:
 def check(before: State, happened: str, after: State) -> None:
     payment = after.payment
     _check_totals(after)
-    unfinished = rules.unfinished(payment)
+    unfinished = commerce_rules.unfinished(payment)
     numbers = [each.number for each in unfinished]
     assert numbers == sorted(set(numbers)) and (payment.pending is not None or not payment.waiting), "order of operations"
     assert _alive(after) - {0} <= set(numbers), "an operation that may be executed is not known as begun"
@@ -154,13 +155,13 @@ def check(before: State, happened: str, after: State) -> None:
         assert before.payment.pending is None, "something was reserved beside a pending operation"
         if before.is_known and not before.sent:
             assert before.contract.call(after.sent[-1][1]) is not None, "the escrow refuses what was reserved"
-    status = rules.status_of(payment, Agreed(INSTANTS[after.read]) if after.read is not None else None)
+    status = commerce_rules.status_of(payment, Agreed(INSTANTS[after.read]) if after.read is not None else None)
     if status is CommerceStatus.EXPIRED:
         least = BEFORE_AUTHORIZATION_EXPIRY + 1 if payment.is_collected else BEFORE_AUTHORIZATION_EXPIRY
         assert after.read is not None and after.read >= least, "expired while the chain is not read"
-    was = rules.status_of(before.payment, None)
+    was = commerce_rules.status_of(before.payment, None)
     if was in ENDED and before.is_known and happened != "fork away":
-        now = rules.status_of(payment, None)
+        now = commerce_rules.status_of(payment, None)
         begins_refund = was is not CommerceStatus.REFUNDED and happened.startswith("reserve refund")
         assert now is was or begins_refund, f"{was} became {now}"
 
@@ -182,13 +183,13 @@ def _check_totals(state: State) -> None:
         known = payment.is_collected, payment.capturable, payment.refundable
         assert known == (contract.collected, contract.capturable, contract.refundable), "not what the escrow has"
         assert BaseUnits(payment.fees) == sum(
-            rules.fee_on(each.amount, each.asked.fee_bps) for each in state.logs if each.asked.name in ("charge", "capture")
+            commerce_rules.fee_on(each.amount, each.asked.fee_bps) for each in state.logs if each.asked.name in ("charge", "capture")
         ), "fees"
 
 
 def canonical(state: State) -> object:
     payment = state.payment
-    operations = tuple((each.number, each.kind, each.amount) for each in rules.unfinished(payment))
+    operations = tuple((each.number, each.kind, each.amount) for each in commerce_rules.unfinished(payment))
     logs = tuple(
         (each.asked, each.number, each.entry is not None, each.entry and each.entry.operation and each.entry.operation.number)
         for each in state.logs
@@ -197,7 +198,7 @@ def canonical(state: State) -> object:
 
 
 def kind(state: State) -> str:
-    return rules.status_of(state.payment, Agreed(INSTANTS[state.read]) if state.read is not None else None).value
+    return commerce_rules.status_of(state.payment, Agreed(INSTANTS[state.read]) if state.read is not None else None).value
 
 
 def test_the_books_are_the_escrows_and_each_operation_ends_once_in_every_order_of_events() -> None:

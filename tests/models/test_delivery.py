@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Conflict
 from chalicelib.platform.access.modes import Mode
-from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.circuits.rules import Route
-from chalicelib.webhooks.deliveries import rules
+from chalicelib.webhooks.deliveries import rules as delivery_rules
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
 from tests.fakes.world import START
@@ -31,7 +31,7 @@ WORKERS = 2
 LIFE = timedelta(seconds=30)
 """Of a worker; after that Lambda has ended it."""
 ENDPOINT = Endpoint("wh", "acct", None, "https://shop.example/hook", "", True, START, Mode.API_KEY)
-ATTEMPTS = 1 + len(rules.RETRY_DELAYS)
+ATTEMPTS = 1 + len(delivery_rules.RETRY_DELAYS)
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ def _delivery(name: str) -> Delivery:
 
 def _failing() -> Circuit:
     """The circuit after four other deliveries failed for ten seconds."""
-    others = tuple(f"other {number}" for number in range(circuits.OPEN_AFTER_DELIVERIES - 1))
-    closed = circuits.new_circuit("wh", "acct", None, START)
-    return replace(closed, failed_deliveries=others, failing_since=START - circuits.OPEN_AFTER)
+    others = tuple(f"other {number}" for number in range(circuit_rules.OPEN_AFTER_DELIVERIES - 1))
+    closed = circuit_rules.new_circuit("wh", "acct", None, START)
+    return replace(closed, failed_deliveries=others, failing_since=START - circuit_rules.OPEN_AFTER)
 
 
 FIRST = State(START, (_delivery("first"), _delivery("second")), _failing())
@@ -74,7 +74,7 @@ FIRST = State(START, (_delivery("first"), _delivery("second")), _failing())
 
 def events(state: State) -> Iterator[tuple[str, State]]:
     for index, delivery in enumerate(state.deliveries):
-        if len(state.workers) < WORKERS and rules.may_claim(delivery, delivery.attempt, state.now):
+        if len(state.workers) < WORKERS and delivery_rules.may_claim(delivery, delivery.attempt, state.now):
             yield f"read {delivery.delivery_id}", _read(state, index)
         if delivery.next_due is not None and delivery.next_due <= state.now:
             yield f"sweep {delivery.delivery_id}", _swept(state, index)
@@ -96,29 +96,29 @@ def events(state: State) -> Iterator[tuple[str, State]]:
 def _read(state: State, index: int) -> State:
     delivery = state.deliveries[index]
     if not state.is_active:
-        return _put(state, index, rules.abandon(delivery))
-    worker = Worker(index, delivery, state.circuit, state.now, circuits.route(state.circuit, state.now))
+        return _put(state, index, delivery_rules.abandon(delivery))
+    worker = Worker(index, delivery, state.circuit, state.now, circuit_rules.route(state.circuit, state.now))
     return replace(state, workers=(*state.workers, worker))
 
 
 def _swept(state: State, index: int) -> State:
     delivery = state.deliveries[index]
-    if not rules.may_claim(delivery, delivery.attempt, state.now):
+    if not delivery_rules.may_claim(delivery, delivery.attempt, state.now):
         return state
-    too_old = rules.is_too_old(delivery, state.now)
-    return _put(state, index, rules.abandon(delivery) if too_old else rules.release(delivery, state.now))
+    too_old = delivery_rules.is_too_old(delivery, state.now)
+    return _put(state, index, delivery_rules.abandon(delivery) if too_old else delivery_rules.release(delivery, state.now))
 
 
 def _is_refused(delivery: Delivery, is_active: bool) -> bool:
     try:
-        rules.check_may_repeat(delivery, replace(ENDPOINT, is_active=is_active))
+        delivery_rules.check_may_repeat(delivery, replace(ENDPOINT, is_active=is_active))
     except Conflict:
         return True
     return False
 
 
 def _repeated(state: State, index: int) -> State:
-    again = _put(state, index, rules.repeat(state.deliveries[index], state.now))
+    again = _put(state, index, delivery_rules.repeat(state.deliveries[index], state.now))
     return replace(again, repeats=state.repeats - 1, attempts=_added(state.attempts, index, -state.attempts[index]))
 
 
@@ -135,12 +135,12 @@ def _acts(state: State, worker: Worker) -> Iterator[tuple[str, State]]:
     if worker.route is Route.PROBE and worker.circuit is not None:
         waits = state.circuit != worker.circuit
         if not waits:
-            state = _noted(state, circuits.begin_probe(worker.circuit, state.now))
+            state = _noted(state, circuit_rules.begin_probe(worker.circuit, state.now))
     if waits:
         is_aside = worker.delivery.state is DeliveryState.WAITING
-        yield f"set-aside {name}", state if is_aside else _put(state, worker.index, rules.wait(worker.delivery, state.now))
+        yield f"set-aside {name}", state if is_aside else _put(state, worker.index, delivery_rules.wait(worker.delivery, state.now))
         return
-    claimed = rules.claim(worker.delivery, worker.delivery.attempt, state.now)
+    claimed = delivery_rules.claim(worker.delivery, worker.delivery.attempt, state.now)
     if claimed is None:
         yield f"give-way {name}", state
         return
@@ -154,31 +154,31 @@ def _answered(state: State, worker: Worker, status: int | None) -> State:
     if state.deliveries[worker.index] != worker.delivery:
         return state  # another worker took over
     made = Attempt(state.now, status, None, "", 1)
-    settled, _ = rules.settle(worker.delivery, made, status == 200, worker.is_probe, state.now)
+    settled, _ = delivery_rules.settle(worker.delivery, made, status == 200, worker.is_probe, state.now)
     state = _put(state, worker.index, settled)
     if not worker.is_probe:
         state = replace(state, attempts=_added(state.attempts, worker.index, 1))
     if state.circuit is None:
         return state
-    if circuits.is_alive(status):
-        return _noted(state, circuits.after_success(state.circuit, state.now))
-    return _noted(state, circuits.after_failure(state.circuit, settled.delivery_id, worker.is_probe, state.now))
+    if circuit_rules.is_alive(status):
+        return _noted(state, circuit_rules.after_success(state.circuit, state.now))
+    return _noted(state, circuit_rules.after_failure(state.circuit, settled.delivery_id, worker.is_probe, state.now))
 
 
 def _tended(state: State, circuit: Circuit) -> Iterator[tuple[str, State]]:
     waiting = [index for index, each in enumerate(state.deliveries) if each.state is DeliveryState.WAITING]
     rest = []
     for index in waiting:
-        if not state.is_active or rules.is_too_old(state.deliveries[index], state.now):
-            state = _put(state, index, rules.abandon(state.deliveries[index]))
+        if not state.is_active or delivery_rules.is_too_old(state.deliveries[index], state.now):
+            state = _put(state, index, delivery_rules.abandon(state.deliveries[index]))
         else:
             rest.append(index)
     if circuit.state is CircuitState.CLOSED:
         for index in rest:
-            state = _put(state, index, rules.release(state.deliveries[index], state.now))
-        yield "drain", _noted(state, circuits.after_draining(circuit, bool(waiting), state.now))
+            state = _put(state, index, delivery_rules.release(state.deliveries[index], state.now))
+        yield "drain", _noted(state, circuit_rules.after_draining(circuit, bool(waiting), state.now))
     elif not rest:
-        yield "close", _noted(state, circuits.close(circuit, state.now))
+        yield "close", _noted(state, circuit_rules.close(circuit, state.now))
     elif len(state.workers) < WORKERS:
         yield "probe", _read(state, rest[circuit.failed_probes % len(rest)])
 
@@ -188,10 +188,10 @@ def _next_instant(state: State) -> datetime | None:
     instants = [each.since + LIFE for each in state.workers]
     for each in state.deliveries:
         if each.is_open:
-            instants += [each.due_at, each.lease_end, (each.trying_since or each.due_at) + rules.GIVE_UP]
+            instants += [each.due_at, each.lease_end, (each.trying_since or each.due_at) + delivery_rules.GIVE_UP]
     if state.circuit is not None:
         instants += [each for each in (state.circuit.due_at,) if each is not None]
-        instants += [each + circuits.DRAIN_FOR for each in (state.circuit.closed_at,) if each is not None]
+        instants += [each + circuit_rules.DRAIN_FOR for each in (state.circuit.closed_at,) if each is not None]
     return min((each for each in instants if each > state.now), default=None)
 
 
@@ -233,7 +233,7 @@ def _check_end(before: State, happened: str, after: State, index: int) -> None:
     if delivery.state is DeliveryState.DELIVERED:
         assert happened == f"answer 200 {delivery.delivery_id}", "delivered without an answer"
         return
-    is_old = was.trying_since is not None and after.now - was.trying_since >= rules.GIVE_UP
+    is_old = was.trying_since is not None and after.now - was.trying_since >= delivery_rules.GIVE_UP
     is_last = after.attempts[index] == ATTEMPTS and happened.startswith("answer")
     assert is_old or is_last or not after.is_active, "failed too early"
 
@@ -245,15 +245,15 @@ def canonical(state: State) -> object:
         return None if instant is None else max(instant - state.now, -oldest)
 
     deliveries = tuple(
-        (each.state, each.attempt, left(each.due_at), left(each.leased_until), left(each.trying_since, rules.GIVE_UP))
+        (each.state, each.attempt, left(each.due_at), left(each.leased_until), left(each.trying_since, delivery_rules.GIVE_UP))
         for each in state.deliveries
     )
     circuit = state.circuit and (
         state.circuit.state,
         state.circuit.failed_deliveries,
-        left(state.circuit.failing_since, circuits.OPEN_AFTER),
+        left(state.circuit.failing_since, circuit_rules.OPEN_AFTER),
         state.circuit.failed_probes,
-        left(state.circuit.closed_at, circuits.DRAIN_FOR),
+        left(state.circuit.closed_at, circuit_rules.DRAIN_FOR),
         left(state.circuit.due_at),
     )
     workers = sorted(

@@ -19,7 +19,8 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.crosschain.service.payment_intents import rules, stages
+from chalicelib.crosschain.service.payment_intents import rules as intent_rules
+from chalicelib.crosschain.service.payment_intents import stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.stages import Next
 from chalicelib.payments.links.records import AnnouncedStatus
@@ -40,7 +41,7 @@ def accepted() -> tuple[PaymentIntent, Request]:
     """A payment intent that its payer has just signed, and its request."""
     shop = PaymentIntents()
     offered = shop.offer().intent
-    return rules.accepted(offered, RIGHT, None, BaseUnits(12_655_100), 7, offered.created_at), shop.request
+    return intent_rules.accepted(offered, RIGHT, None, BaseUnits(12_655_100), 7, offered.created_at), shop.request
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _look_at_taking(state: State) -> Iterator[tuple[str, State]]:
         after = replace(state, intent=stages.postponed(intent, now))
         if stages.may_take(intent, now) and state.is_wanted and len(state.workers) < MOST_WORKERS:
             yield "look take", replace(after, workers=(*state.workers, (TAKE, intent.permit.spender)))
-        if rules.may_contradict(intent, now):  # the payer has spent the tokens: the key of the call is withdrawn
+        if intent_rules.may_contradict(intent, now):  # the payer has spent the tokens: the key of the call is withdrawn
             withdrawn = _called(state, TAKE, Made("", CallStatus.SUPERSEDED))
             yield "look give-up", replace(withdrawn, intent=stages.ended(intent, End.FAILED, now))
         yield "look postpone", after
@@ -185,9 +186,9 @@ def _called(state: State, step: str, call: Made) -> State:
 
 def _boundaries(intent: PaymentIntent) -> list[datetime]:
     """The moments at which a rule decides otherwise."""
-    deadline = rules.deadline_of(intent.permit)
+    deadline = intent_rules.deadline_of(intent.permit)
     assert intent.accepted_at is not None
-    found = [intent.accepted_at + rules.COUNTS_AFTER, deadline + SECOND, deadline + stages.TAKEN_LATEST + SECOND]
+    found = [intent.accepted_at + intent_rules.COUNTS_AFTER, deadline + SECOND, deadline + stages.TAKEN_LATEST + SECOND]
     return found + ([intent.taken_at + stages.BRIDGED_WITHIN + SECOND] if intent.taken_at else [])
 
 

@@ -25,7 +25,8 @@ from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
-from chalicelib.recurring import forks, periods, rules
+from chalicelib.recurring import forks, periods
+from chalicelib.recurring import rules as recurring_rules
 from chalicelib.recurring.periods import Facts, Step
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall
@@ -200,7 +201,7 @@ def _asked(state: State) -> Iterator[tuple[str, State]]:
     counted, number = Step(state.schedule), state.schedule.period
     if state.schedule.request_id is not None and number in state.payments:
         counted = periods.counted(state.schedule, state.periods[number], state.payments[number], state.now)
-    for name, decide in (("cancel", rules.cancelled), ("resume", rules.resumed)):
+    for name, decide in (("cancel", recurring_rules.cancelled), ("resume", recurring_rules.resumed)):
         try:
             step = decide(counted.schedule, state.now)
         except BadRequest:

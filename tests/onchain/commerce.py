@@ -8,7 +8,7 @@ from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.chains.calldata.erc20 import approve
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.calldata.escrow.signatures import erc3009_typed_data, permit2_typed_data
@@ -70,7 +70,7 @@ class Commerce:
     # --- what the payer does ---
 
     def pre_approve(self, info: PaymentInfo, at: int | None = None) -> str | None:
-        allow, pre_approve = calls.pre_approve(info, self.contracts)
+        allow, pre_approve = escrow_calls.pre_approve(info, self.contracts)
         return sent(self.chain, allow, self.payer) or sent(self.chain, pre_approve, self.payer, at)
 
     def sign_erc3009(self, info: PaymentInfo) -> Collection:
@@ -91,7 +91,7 @@ class Commerce:
         return bytes(self.account.sign_typed_data(typed["domain"], typed["types"], message).signature)
 
     def reclaim(self, info: PaymentInfo, sender: str | None = None, at: int | None = None) -> str | None:
-        return self.send(calls.reclaim(info, self.contracts), sender or self.payer, at)
+        return self.send(escrow_calls.reclaim(info, self.contracts), sender or self.payer, at)
 
     # --- what the operator does ---
 
@@ -105,25 +105,25 @@ class Commerce:
     ) -> str | None:
         taken_by = by or Collection(self.contracts.pre_approval)
         amount = info.max_amount if amount is None else amount
-        return self.send(calls.authorize(info, self.contracts, amount, taken_by), sender, at)
+        return self.send(escrow_calls.authorize(info, self.contracts, amount, taken_by), sender, at)
 
     def charge(
         self, info: PaymentInfo, amount: int, fee: CaptureFee = NO_FEE, sender: str = OPERATOR, at: int | None = None
     ) -> str | None:
         taken_by = Collection(self.contracts.pre_approval)
-        return self.send(calls.charge(info, self.contracts, amount, taken_by, fee), sender, at)
+        return self.send(escrow_calls.charge(info, self.contracts, amount, taken_by, fee), sender, at)
 
     def capture(
         self, info: PaymentInfo, amount: int, fee: CaptureFee = NO_FEE, sender: str = OPERATOR, at: int | None = None
     ) -> str | None:
-        return self.send(calls.capture(info, self.contracts, amount, fee), sender, at)
+        return self.send(escrow_calls.capture(info, self.contracts, amount, fee), sender, at)
 
     def void(self, info: PaymentInfo, sender: str = OPERATOR, at: int | None = None) -> str | None:
-        return self.send(calls.void(info, self.contracts), sender, at)
+        return self.send(escrow_calls.void(info, self.contracts), sender, at)
 
     def refund(self, info: PaymentInfo, amount: int, sender: str = OPERATOR, at: int | None = None) -> str | None:
         allow = approve(info.token, self.contracts.operator_refund, amount)
-        return sent(self.chain, allow, sender) or self.send(calls.refund(info, self.contracts, amount), sender, at)
+        return sent(self.chain, allow, sender) or self.send(escrow_calls.refund(info, self.contracts, amount), sender, at)
 
     def send(self, transaction: Transaction, sender: str, at: int | None = None) -> str | None:
         return sent(self.chain, transaction, sender, at)

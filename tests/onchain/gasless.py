@@ -9,20 +9,22 @@ from eth_account import Account
 
 from chalicelib.chains.calldata import erc3009
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.checkout.requests import flows as checkout
+from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.gasless import flows, running, store
+from chalicelib.gasless import flows as gasless
+from chalicelib.gasless import running as gasless_running
+from chalicelib.gasless import store as gasless_store
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.callers import Owner
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.tracking import track
-from infra.local import calls
+from infra.local import calls as aws_calls
 from infra.local.chain import Chain
 from tests.fakes.chain import FakeChain
 from tests.fakes.requests import store_request
@@ -40,7 +42,7 @@ class WithFeeds(Chains):
         self._feeds = chain
 
     def of(self, network: str) -> Any:
-        calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
         return self._feeds if network == "mainnet" else super().of(network)
 
     @property
@@ -64,7 +66,7 @@ class Shop:
         self.world.now = datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
         self.world.prices.set("ETH", "USD", "3000")
         self.world.prices.set("USDC", "USD", "1")
-        self.account = relayer.account_address(self.services, "base", Role.GASLESS)
+        self.account = relayer_flows.account_address(self.services, "base", Role.GASLESS)
         chain.fund_native(self.account, 10**20)
         chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(10**7))
         self.tick()
@@ -88,7 +90,7 @@ class Shop:
 
     def offer(self, request: Request, payer: str, part: Part | None = None) -> GaslessPayment:
         viewer = Viewer(self.world.account_id, None)
-        made = checkout.pay(
+        made = paying.pay(
             self.services, request.request_id, self.owner, viewer, PayOptions(payer), part or Part(), is_gasless=True
         )
         assert isinstance(made, GaslessPayment)
@@ -105,7 +107,7 @@ class Shop:
         return "0x" + bytes(signed.signature).hex()
 
     def accept(self, made: GaslessPayment, signature: str) -> GaslessPayment:
-        return flows.accept(self.services, self.owner, made.payment_id, signature)
+        return gasless.accept(self.services, self.owner, made.payment_id, signature)
 
     def signed(self, payer: Any, **changes: Any) -> GaslessPayment:
         """A new request of which the payer has signed the payment."""
@@ -113,7 +115,7 @@ class Shop:
         return self.accept(made, self.sign(made, payer))
 
     def load(self, made: GaslessPayment) -> GaslessPayment:
-        found = store.payment(self.services.store, made.payment_id)
+        found = gasless_store.payment(self.services.store, made.payment_id)
         assert found is not None
         return found
 
@@ -144,7 +146,7 @@ class Shop:
 
     def run(self) -> None:
         """What a minute does: the schedule, the next blocks, and the checks of the relayer."""
-        running.run_due(self.services)
+        gasless_running.run_due(self.services)
         self.world.advance(15)
         self.tick()
         track(self.services, "base")

@@ -15,11 +15,11 @@ from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.secrets import SigningKeys
-from chalicelib.recurring import flows
-from chalicelib.recurring import jobs as recurring
+from chalicelib.recurring import flows as recurring
+from chalicelib.recurring import jobs as recurring_jobs
 from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.relayer import jobs as relayer
+from chalicelib.relayer import jobs as relayer_jobs
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.flows import account_address
 from chalicelib.relayer.records import RelayedCall, RelayedTransaction
@@ -102,7 +102,7 @@ class PayoutsOnChain(Recurring):
 
     def activate(self, schedule: RecurringPayment) -> RecurringPayment:
         signature = self.payer.sign_typed(typed_data(schedule.permit, NETWORK))
-        return flows.activate(self.services, self.owner, schedule.recurring_id, signature)
+        return recurring.activate(self.services, self.owner, schedule.recurring_id, signature)
 
     # --- time ---
 
@@ -114,8 +114,8 @@ class PayoutsOnChain(Recurring):
 
     def tick(self) -> None:
         """What the schedules of a minute queue."""
-        recurring.run_recurring(self.services)
-        relayer.track_relayed(self.services)
+        recurring_jobs.run_recurring(self.services)
+        relayer_jobs.track_relayed(self.services)
         self.world.queue.messages.append(Waiting(self.world.now, f"{PREFIX}-scans", json.dumps({"network": NETWORK})))
 
     def minute(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import hex_address
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.catalogue.tokens import token_with_id
@@ -136,7 +136,7 @@ def test_captures_in_parts_add_up_to_the_authorization(commerce: Commerce, moved
 
 def test_equal_captures_in_one_block_are_two_events(commerce: Commerce) -> None:
     info = commerce.authorized()
-    call = calls.capture(info, commerce.contracts, 1, NO_FEE)
+    call = escrow_calls.capture(info, commerce.contracts, 1, NO_FEE)
     commerce.chain.rpc("evm_setAutomine", False)
     sent = [commerce.chain.send_as(OPERATOR, {"to": call.to, "data": call.data}) for _ in range(2)]
     commerce.chain.mine()

@@ -12,7 +12,7 @@ from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.keccak import keccak256
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo, payment_hash
 from chalicelib.chains.calldata.reverts import _CONTRACT_ERRORS
@@ -218,7 +218,7 @@ def test_only_the_operator_moves_a_payment_and_only_the_payer_reclaims_it(
 
 
 def test_only_the_payer_of_the_terms_can_pre_approve_them(commerce: Commerce) -> None:
-    _, approve = calls.pre_approve(commerce.info(), commerce.contracts)
+    _, approve = escrow_calls.pre_approve(commerce.info(), commerce.contracts)
     assert commerce.send(approve, STRANGER) == NOT_ALLOWED
 
 
@@ -291,7 +291,7 @@ def test_an_allowance_without_a_pre_approval_lets_nobody_take_anything(
     commerce: Commerce, unchanged: Callable[[], None]
 ) -> None:
     info = commerce.info()
-    allow, _ = calls.pre_approve(info, commerce.contracts)
+    allow, _ = escrow_calls.pre_approve(info, commerce.contracts)
     assert commerce.send(allow, commerce.payer) is None
     assert commerce.authorize(info) == NOT_PRE_APPROVED
     stolen = replace(info, operator=STRANGER, receiver=STRANGER)
@@ -320,13 +320,13 @@ def test_a_collector_of_refunds_takes_no_payment_and_one_of_payments_no_refund(c
     assert commerce.authorize(info) is None
     assert commerce.capture(info, 1_000) is None
     by_payment = replace(commerce.contracts, operator_refund=commerce.contracts.pre_approval)
-    assert commerce.send(calls.refund(info, by_payment, 1_000), OPERATOR) == wrong
+    assert commerce.send(escrow_calls.refund(info, by_payment, 1_000), OPERATOR) == wrong
 
 
 def test_a_collector_can_be_called_by_the_escrow_alone(commerce: Commerce, unchanged: Callable[[], None]) -> None:
     info = commerce.info()
     assert commerce.pre_approve(info) is None
-    call = calls.refund(info, commerce.contracts, 1)  # collectTokens has the words of refund, with another selector
+    call = escrow_calls.refund(info, commerce.contracts, 1)  # collectTokens has the words of refund, with another selector
     words = call.data[10:]
     for collector in (commerce.contracts.pre_approval, commerce.contracts.operator_refund):
         stolen = Transaction(collector, "0x" + collect_selector() + words, 0)
@@ -341,7 +341,7 @@ def collect_selector() -> str:
 def test_a_refund_takes_from_the_operator_what_it_allowed_and_no_more(commerce: Commerce) -> None:
     info = commerce.authorized()
     assert commerce.capture(info, 1_000) is None
-    refused = commerce.send(calls.refund(info, commerce.contracts, 1_000), OPERATOR)
+    refused = commerce.send(escrow_calls.refund(info, commerce.contracts, 1_000), OPERATOR)
     assert refused is not None and "allowance" in refused
     assert commerce.state(info).refundable == 1_000
     poor = Account.create().address

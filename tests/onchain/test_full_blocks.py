@@ -9,7 +9,7 @@ from chalicelib.chains.calldata.fee_proxy import pay_erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.payments.links.records import LinkStatus
-from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning import store as scan_store
 from infra.local.chain import Chain
 from tests.fakes.world import PAYEE, World, in_process_aws
 from tests.onchain.capped_node import CappedNode, Words, alchemy, infura, reth
@@ -117,7 +117,7 @@ def test_a_block_with_more_logs_than_the_node_returns_delays_its_network_by_a_ti
 
 
 def read_to(world: World) -> int:
-    cursor = store.cursor(world.services.store, "sepolia")
+    cursor = scan_store.cursor(world.services.store, "sepolia")
     assert cursor is not None
     return cursor.scanned_to
 

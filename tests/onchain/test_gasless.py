@@ -13,11 +13,12 @@ from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.delegate import delegated_code
 from chalicelib.chains.catalogue.contracts import DELEGATE, address_of
 from chalicelib.checkout.requests.rules import Part
-from chalicelib.gasless import rules, running
+from chalicelib.gasless import rules as gasless_rules
+from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless.records import Stage
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
-from chalicelib.relayer import store as relayed
+from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
 from infra.local.chain import Chain, RpcError
@@ -99,7 +100,7 @@ def test_a_payer_who_takes_the_money_back_in_the_same_block_pays_nobody_and_fail
     made = [shop.signed(each) for each in (cheat, honest)]
     shop.chain.rpc("evm_setAutomine", False)
     try:
-        running.run_due(shop.services)
+        gasless_running.run_due(shop.services)
         taken = {"to": USDC, "data": erc20.transfer(USDC, STRANGER, HAD).data, "gas": 100_000, "value": 0}
         fees = {"maxFeePerGas": 10**12, "maxPriorityFeePerGas": 10**11, "chainId": 8453, "nonce": 0}
         raw = Account.sign_transaction({**taken, **fees}, cheat.key).raw_transaction
@@ -110,7 +111,7 @@ def test_a_payer_who_takes_the_money_back_in_the_same_block_pays_nobody_and_fail
     assert shop.run_to(made[1], Stage.PAID).reverts == 1
     assert shop.run_to(made[0], Stage.FAILED).reverts == 1
     assert shop.balance(honest.address) == HAD - made[1].authorization.value
-    account, payer = (relayed.reverts(shop.services.store, "base", each) for each in (
+    account, payer = (relayer_store.reverts(shop.services.store, "base", each) for each in (
         shop.world.account_id, payer_name(cheat.address)
     ))
     assert account is None, "the merchant's other calls are not delayed"
@@ -123,7 +124,7 @@ def test_a_payer_whose_transaction_was_reverted_waits_alone_for_a_day(shop: Shop
     name = payer_name(cheat.address)
     reverted = shop.services.store.write(Reverts("base", name, 1, shop.services.clock()))
     made = [shop.signed(each) for each in (cheat, honest)]
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     waits, sent = map(shop.load, made)
     assert (waits.stage, sent.stage) == (Stage.SIGNED, Stage.SENDING)
     assert waits.reason is not None and "was reverted" in waits.reason
@@ -174,8 +175,8 @@ def test_strangers_can_neither_use_a_signature_nor_the_account(shop: Shop) -> No
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     payer = shop.payer()
     made = shop.load(shop.signed(payer))
-    taken, _ = rules.calls_of(made)
-    batch = rules.transaction_of(shop.account, [made], [USDC.lower()])
+    taken, _ = gasless_rules.calls_of(made)
+    batch = gasless_rules.transaction_of(shop.account, [made], [USDC.lower()])
     for call, reason in ((taken, "caller must be the payee"), (batch, "not from self or EntryPoint")):
         with pytest.raises(RpcError, match=reason):
             shop.chain.rpc("eth_call", {"from": STRANGER, "to": call.to, "data": call.data}, "latest")
@@ -218,12 +219,12 @@ def test_a_payment_waits_while_gas_costs_more_than_was_paid_for_and_fails_at_its
     made = shop.signed(shop.payer())
     shop.chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(2 * made.gas_price))
     shop.chain.mine(1)
-    running.run_due(shop.services)
-    shop.world.advance(rules.LIFETIME.total_seconds())
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
+    shop.world.advance(gasless_rules.LIFETIME.total_seconds())
+    gasless_running.run_due(shop.services)
     failed = shop.load(made)
     assert (failed.stage, failed.reason) == (
-        Stage.FAILED, f"Nothing was taken: its deadline is over: {rules.GAS_COSTS_MORE}"
+        Stage.FAILED, f"Nothing was taken: its deadline is over: {gasless_rules.GAS_COSTS_MORE}"
     )
 
 
@@ -246,13 +247,13 @@ def test_the_node_never_has_to_refuse_a_second_transaction_of_the_account(shop: 
         shop.run_to(made[0], Stage.PAID)
         shop.chain.rpc("evm_setAutomine", False)
         later = [shop.signed(shop.payer()) for _ in range(2)]
-        running.run_due(shop.services)
+        gasless_running.run_due(shop.services)
         more = shop.signed(shop.payer())
         shop.world.advance(15)
-        running.run_due(shop.services)
+        gasless_running.run_due(shop.services)
         assert [shop.load(each).stage for each in (*later, more)] == [Stage.SENDING, Stage.SENDING, Stage.SIGNED]
         waits = shop.load(more)
-        assert waits.check_at == shop.services.clock() + rules.RETRY_AFTER, "behind the payments of other networks"
+        assert waits.check_at == shop.services.clock() + gasless_rules.RETRY_AFTER, "behind the payments of other networks"
         shop.chain.rpc("evm_setAutomine", True)
         shop.chain.mine(1)
         shop.run_to(more, Stage.PAID)

@@ -12,12 +12,14 @@ import pytest
 
 from chalicelib.base import ids
 from chalicelib.base.errors import ChainUnavailable, NotFound
-from chalicelib.gasless import rules, running, sending
+from chalicelib.gasless import rules as gasless_rules
+from chalicelib.gasless import running as gasless_running
+from chalicelib.gasless import sending as gasless_sending
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.storage.store import Delete
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus, Role
 from chalicelib.relayer.tracking import track
 from infra.local.chain import Chain
@@ -84,7 +86,7 @@ def test_a_process_that_ends_after_any_write_makes_no_payment_twice_or_half(shop
     made = [shop.signed(each) for each in payers]
 
     def act(services: Any) -> None:
-        running.run_due(services)
+        gasless_running.run_due(services)
         track(services, "base")
 
     assert crash_points(shop, made, act) >= LEAST_CRASHES
@@ -104,7 +106,7 @@ def test_a_node_that_loses_requests_and_answers_and_forgets_transactions(shop: S
         kinds = list(Trouble)
         node.trouble = lambda methods: chance.choice(kinds) if chance.random() < 0.25 else None
         for _ in range(10):
-            for step in (lambda: running.run_due(shop.services), lambda: track(shop.services, "base")):
+            for step in (lambda: gasless_running.run_due(shop.services), lambda: track(shop.services, "base")):
                 with suppress(ChainUnavailable, SweepIncomplete):
                     step()
             shop.world.advance(15)
@@ -122,7 +124,7 @@ def test_a_silent_node_delays_a_payment_and_loses_none(shop: Shop) -> None:
     try:
         shop.services.chains._secrets.urls["base"] = node.url
         node.trouble = lambda methods: Trouble.NO_REQUEST if SEND not in methods else None
-        running.run_due(shop.services)
+        gasless_running.run_due(shop.services)
         assert shop.load(made).stage is Stage.SIGNED
     finally:
         shop.services.chains._secrets.urls["base"] = shop.chain.url
@@ -142,7 +144,7 @@ def unsubmitted(shop: Shop) -> GaslessPayment:
     """A payment whose process ended after its batch was stored, before its call was submitted."""
     made, now = shop.signed(shop.payer()), shop.services.clock()
     batch = GaslessBatch("1", "base", made.account_id, shop.account, (made.payment_id,), now, check_at=now)
-    shop.services.store.write(batch, rules.begun(batch, shop.load(made)))
+    shop.services.store.write(batch, gasless_rules.begun(batch, shop.load(made)))
     return made
 
 
@@ -153,9 +155,9 @@ def test_a_payment_ends_at_its_deadline_whatever_its_node_does(shop: Shop) -> No
     shop.world.advance(60)
     other = unsubmitted(shop)
     silence(shop)
-    running.run_due(shop.services)
-    shop.world.advance(rules.LIFETIME.total_seconds() - 60)
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
+    shop.world.advance(gasless_rules.LIFETIME.total_seconds() - 60)
+    gasless_running.run_due(shop.services)
     assert shop.load(other).stage is Stage.SENDING, "its batch waits for the node"
     ended = shop.load(made)
     assert ended.stage is Stage.FAILED and ended.reason is not None
@@ -167,13 +169,13 @@ def test_a_payment_ends_at_its_deadline_whatever_its_node_does(shop: Shop) -> No
 def test_a_batch_that_was_never_submitted_is_given_up_at_the_deadline_whatever_the_node_does(shop: Shop) -> None:
     made = unsubmitted(shop)
     silence(shop)
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     assert shop.load(made).stage is Stage.SENDING
     for _ in range(2):
-        shop.world.advance(rules.LIFETIME.total_seconds())
-        running.run_due(shop.services)
+        shop.world.advance(gasless_rules.LIFETIME.total_seconds())
+        gasless_running.run_due(shop.services)
     assert shop.load(made).stage is Stage.FAILED
-    known = relayer.outcome(shop.services, sending.call_key("1"))
+    known = relayer_flows.outcome(shop.services, gasless_sending.call_key("1"))
     assert known is not None and known.status is CallStatus.SUPERSEDED
 
 
@@ -181,11 +183,11 @@ def test_a_payment_that_was_sent_waits_for_the_chain_past_its_deadline(shop: Sho
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     payer = shop.payer()
     made, url = shop.signed(payer), shop.chain.url
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     silence(shop)
     for _ in range(2):
-        shop.world.advance(rules.LIFETIME.total_seconds())
-        running.run_due(shop.services)
+        shop.world.advance(gasless_rules.LIFETIME.total_seconds())
+        gasless_running.run_due(shop.services)
     assert shop.load(made).stage is Stage.SENDING and shop.loaded(made).is_executed
     shop.services.chains._secrets.urls["base"] = url
     shop.run_to(made, Stage.PAID)
@@ -202,7 +204,7 @@ def test_a_slow_network_leaves_the_others_their_share_of_the_time(
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     made, node, asked = shop.signed(shop.payer()), TroubledNode(shop.chain), list[float]()
     now, start = shop.services.clock(), shop.services.clock()
-    there = relayer.account_address(shop.services, "optimism", Role.GASLESS)
+    there = relayer_flows.account_address(shop.services, "optimism", Role.GASLESS)
     shop.chain.rpc("anvil_setCode", there, shop.chain.rpc("eth_getCode", shop.account, "latest"))
     slow = replace(
         shop.load(made), network="optimism", version=0, check_at=now - timedelta(minutes=1),
@@ -219,7 +221,7 @@ def test_a_slow_network_leaves_the_others_their_share_of_the_time(
     node.trouble, node.lie = slowly, lambda method, _, result: hex(10) if method == "eth_chainId" else result
     shop.services.chains._secrets.urls["optimism"] = node.url
     try:
-        running.run_due(shop.services)
+        gasless_running.run_due(shop.services)
     finally:
         node.stop()
     assert shop.load(made).stage is Stage.SENDING
@@ -233,7 +235,7 @@ def test_a_payment_whose_request_is_gone_ends_and_is_accepted_no_more(shop: Shop
         shop.services.store.write(Delete(shop.loaded(each)))
     with pytest.raises(NotFound):
         shop.accept(offered, shop.sign(offered, payer))
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     assert (shop.load(made).stage, shop.load(made).reason) == (
         Stage.FAILED, "Nothing was taken: the request is not kept any more"
     )
@@ -244,7 +246,7 @@ def test_a_fork_that_takes_the_payment_away_before_it_is_confirmed_has_it_made_a
     payer = shop.payer()
     made = shop.signed(payer)
     fork = shop.chain.snapshot()
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     shop.chain.rpc("evm_mine")  # anvil answers before it has mined
     assert shop.balance(payer.address) == HAD - made.authorization.value
     shop.chain.revert(fork)
@@ -258,7 +260,7 @@ def test_a_fork_that_takes_the_payment_away_before_it_is_confirmed_has_it_made_a
 def test_a_fork_that_takes_the_delegation_away_has_it_made_again(shop: Shop) -> None:
     payer = shop.payer()
     made, fork = shop.signed(payer), shop.chain.snapshot()
-    running.run_due(shop.services)
+    gasless_running.run_due(shop.services)
     shop.chain.rpc("evm_mine")  # anvil answers before it has mined
     assert shop.chain.rpc("eth_getCode", shop.account, "latest") != "0x"
     shop.chain.revert(fork)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.addresses import evm_address
@@ -206,7 +206,7 @@ def test_a_factory_that_deploys_another_contract_signs_for_that_one_alone(node: 
 def signed_in(world: World, address: str, sign: Callable[[str], str]) -> Session:
     challenge = wallets.challenge(world.services, address, SEPOLIA)
     signed = SignedChallenge(challenge.challenge_id, challenge.nonce, challenge.message, sign(challenge.message))
-    return sessions.sign_in(world.services, signed, None, ACTOR)[0]
+    return sign_in_flows.sign_in(world.services, signed, None, ACTOR)[0]
 
 
 def anything(message: str) -> str:

@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, addres
 from chalicelib.chains.catalogue.tokens import find_tokens
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
@@ -373,4 +373,4 @@ def combine(world: World, children: list[PayableLink]) -> PayableLink:
 
 
 def status(world: World, parent: PayableLink) -> LinkStatus:
-    return reading.read(world.services, parent.link.token, world.account_id).status
+    return multicall_reading.read(world.services, parent.link.token, world.account_id).status

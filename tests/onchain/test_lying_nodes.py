@@ -12,7 +12,7 @@ from chalicelib.base.records import Counts
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.commerce.service.running import run_due
-from chalicelib.crosschain.service.payment_intents import running
+from chalicelib.crosschain.service.payment_intents import running as intent_running
 from chalicelib.crosschain.service.payment_intents.records import End, Stage
 from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.tracking import track
@@ -64,7 +64,7 @@ def shop(request: pytest.FixtureRequest, bridge: Bridge, bridge_relayer: Relayer
 
 def minutes(shop: Shop, count: int) -> None:
     for _ in range(count):
-        running.run_due(shop.services)
+        intent_running.run_due(shop.services)
         shop.tick()
         track(shop.services, "base")
         shop.world.advance(60)
@@ -111,7 +111,7 @@ def test_a_false_status_has_no_payment_made_with_the_tokens_of_another_payer(sho
 
     node.lie = lie
     shop.base.rpc("evm_setAutomine", False)
-    running.run_due(shop.services)
+    intent_running.run_due(shop.services)
     shop.base.rpc("anvil_dropAllTransactions")
     shop.base.rpc("evm_setAutomine", True)
     shop.base.send({"to": USDC, "data": erc20.transfer(USDC, MERCHANT.address, HAD).data}, shop.account.key.hex())

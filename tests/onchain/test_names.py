@@ -18,7 +18,7 @@ from chalicelib.chains.calldata.names import ETHER, coin_type
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.payments.requests import flows as requests
-from chalicelib.payments.requests import store
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item
@@ -58,7 +58,7 @@ def ask_for(world: World, name: str, currency: str = "USDC-base") -> Request:
 
 
 def read(world: World, request: Request) -> Request:
-    found = store.request(world.services.store, request.request_id)
+    found = request_store.request(world.services.store, request.request_id)
     assert found is not None
     return found
 

@@ -15,14 +15,16 @@ from chalicelib.chains.calldata import erc2612, permit2
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.crosschain.service.payment_intents import flows, running, store
+from chalicelib.crosschain.service.payment_intents import flows as payment_intents
+from chalicelib.crosschain.service.payment_intents import running as intent_running
+from chalicelib.crosschain.service.payment_intents import store as intent_store
 from chalicelib.crosschain.service.payment_intents.flows import SentSignature
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.sources.rules import Payer
 from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.access.callers import Owner
-from chalicelib.relayer import store as relayed
+from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
@@ -89,7 +91,7 @@ class Shop:
         position = direct(Owed(request, BaseUnits(request.amount), Fee("1", FEE_ADDRESS)))
         source, wallet = token_with_id("USDC-base"), payer or self.payer
         assert source is not None
-        return flows.offer(self.services, self.owner, position, source, Payer(wallet, wallet)).intent
+        return payment_intents.offer(self.services, self.owner, position, source, Payer(wallet, wallet)).intent
 
     @property
     def owner(self) -> Owner:
@@ -111,7 +113,7 @@ class Shop:
         if approval is not None and intent.token_permit is not None:
             permit = intent.token_permit
             allowed = SentSignature("0x" + approval.hex(), str(permit.nonce), str(permit.deadline))
-        return flows.accept(self.services, self.owner, intent.intent_id, sent, allowed)
+        return payment_intents.accept(self.services, self.owner, intent.intent_id, sent, allowed)
 
     def has_permits(self) -> None:
         """From now on the token is OpenZeppelin's ERC20Permit, of which Permit2 may take nothing yet."""
@@ -131,13 +133,13 @@ class Shop:
         return int(self.base.rpc("eth_call", {"to": USDC, "data": data}, "latest"), 16)
 
     def load(self, intent: PaymentIntent) -> PaymentIntent:
-        found = store.payment_intent(self.services.store, intent.intent_id)
+        found = intent_store.payment_intent(self.services.store, intent.intent_id)
         assert found is not None
         return found
 
     def run_to(self, intent: PaymentIntent, stage: Stage) -> PaymentIntent:
         for _ in range(12):
-            running.run_due(self.services)
+            intent_running.run_due(self.services)
             self.world.advance(15)
             self.tick()
             track(self.services, "base")
@@ -270,14 +272,14 @@ def test_a_wallet_that_changes_after_every_dry_run_burns_no_more_than_the_limit_
     contract_wallet(shop, SAYS_YES)
     shop.accept(shop.offer(PLACE), b"\x01" * 65)
     shop.base.rpc("evm_setAutomine", False)
-    running.run_due(shop.services)
+    intent_running.run_due(shop.services)
     shop.base.rpc("anvil_setCode", PLACE, BURNS)
     shop.base.rpc("evm_setAutomine", True)
     shop.base.mine()
-    (taken,) = relayed.transactions_from(shop.services.store, "base", shop.executor, 0, 10)
+    (taken,) = relayer_store.transactions_from(shop.services.store, "base", shop.executor, 0, 10)
     receipt = shop.base.receipt(taken.hashes[-1])
     assert receipt["status"] == "0x0" and int(receipt["gasUsed"], 16) <= taken.gas_limit == 300_000
-    account = relayed.account(shop.services.store, "base", shop.executor)
+    account = relayer_store.account(shop.services.store, "base", shop.executor)
     assert account is not None and account.spent >= taken.gas_limit * taken.max_fee
 
 
@@ -366,7 +368,7 @@ def test_who_revokes_the_approval_after_signing_loses_nothing(shop: Shop) -> Non
     shop.base.send_as(shop.executor, {"to": USDC, "data": erc2612.permit(permit, shop.approval(intent)).data})
     shop.approve(0)
     for _ in range(3):
-        running.run_due(shop.services)
+        intent_running.run_due(shop.services)
         shop.world.advance(60)
         shop.tick()
         track(shop.services, "base")

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from chalicelib.chains.calldata import erc20, plain_transfers
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.plain_transfers.rules import terms_of
@@ -82,21 +83,21 @@ class History:
 
     def deploy(self) -> None:
         if not self.is_deployed:  # the code is read first
-            self._call(plain_transfers.deploy(terms_of(self.link.requests[0])))
+            self._call(plain_transfer_calldata.deploy(terms_of(self.link.requests[0])))
 
     def pay_out(self) -> None:
         if self.is_deployed:
-            self._call(plain_transfers.pay_out(self.address))
+            self._call(plain_transfer_calldata.pay_out(self.address))
         else:
-            self._call(plain_transfers.deploy_and_pay_out(terms_of(self.link.requests[0])))
+            self._call(plain_transfer_calldata.deploy_and_pay_out(terms_of(self.link.requests[0])))
 
     def rescue(self) -> None:
         if self.is_deployed:
-            self._call(plain_transfers.rescue(self.address, FUSDC))
+            self._call(plain_transfer_calldata.rescue(self.address, FUSDC))
 
     def rescue_other(self) -> None:
         if self.is_deployed:
-            self._call(plain_transfers.rescue(self.address, FAU))
+            self._call(plain_transfer_calldata.rescue(self.address, FAU))
 
     def refuse(self) -> None:
         self.chain.rpc("anvil_setCode", FUSDC, refusing(self.link.requests[0].payee))

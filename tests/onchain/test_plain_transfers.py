@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.calldata import erc20, plain_transfers
+from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -45,9 +46,9 @@ def call(chain: Chain, transaction: Transaction) -> dict[str, Any]:
 
 
 def deploy_and_pay(chain: Chain, request: Request) -> None:
-    receipt = call(chain, plain_transfers.deploy_and_pay_out(terms_of(request)))
+    receipt = call(chain, plain_transfer_calldata.deploy_and_pay_out(terms_of(request)))
     assert receipt["status"] == "0x1"
-    assert int(receipt["gasUsed"], 16) < plain_transfers.DEPLOYMENT_GAS
+    assert int(receipt["gasUsed"], 16) < plain_transfer_calldata.DEPLOYMENT_GAS
 
 
 def listed(world: World, request: Request) -> list[Payment]:
@@ -65,7 +66,7 @@ def test_the_contract_is_deployed_at_the_address_that_was_given(
     currency = {"sepolia": "fUSDC-sepolia", "base": "USDC-base", "mainnet": "USDC-mainnet"}[network]
     _, request, address = offered(world, currency=currency)
     assert chain.rpc("eth_getCode", address, "latest") == "0x"
-    assert call(chain, plain_transfers.deploy(terms_of(request)))["status"] == "0x1"
+    assert call(chain, plain_transfer_calldata.deploy(terms_of(request)))["status"] == "0x1"
     assert len(chain.rpc("eth_getCode", address, "latest")) > 10_000
     assert address_in(chain, address, "payee()") == request.payee.lower()
 
@@ -79,7 +80,7 @@ def address_in(chain: Chain, contract: str, getter: str) -> str:
 
 def test_a_second_deployment_burns_its_gas_and_changes_nothing(world: World, chain: Chain) -> None:
     _, request, address = offered(world)
-    deploy = plain_transfers.deploy(terms_of(request))
+    deploy = plain_transfer_calldata.deploy(terms_of(request))
     call(chain, deploy)
     code = chain.rpc("eth_getCode", address, "latest")
     chain.fund_native(STRANGER, 10**20)
@@ -117,7 +118,7 @@ def test_a_transfer_without_the_exchanges_fee_is_a_part_and_the_rest_completes_i
     now = world.load(link).requests[0]
     assert (now.status, now.paid, amount_to_send(now)) == (RequestStatus.PARTIALLY_PAID, 11_500_000, 1_000_000)
     send_tokens(payer, address, 1_000_000)
-    call(chain, plain_transfers.pay_out(address))
+    call(chain, plain_transfer_calldata.pay_out(address))
     settle(world, chain)
     assert_completed(world, link)
 
@@ -131,7 +132,7 @@ def test_each_payment_from_the_address_pays_the_fee(world: World, chain: Chain, 
     left = amount_to_send(world.load(link).requests[0])
     assert left == 12_500_000 - 9_875_000 + 125_000
     send_tokens(payer, address, left)
-    call(chain, plain_transfers.pay_out(address))
+    call(chain, plain_transfer_calldata.pay_out(address))
     settle(world, chain)
     assert_completed(world, link)
     assert ledger.moved() == {FUSDC: [12_500_000, 250_000]}
@@ -139,11 +140,11 @@ def test_each_payment_from_the_address_pays_the_fee(world: World, chain: Chain, 
 
 def test_less_than_the_fee_waits_until_more_arrives(world: World, chain: Chain, payer: Payer) -> None:
     link, request, address = offered(world)
-    call(chain, plain_transfers.deploy(terms_of(request)))
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
     send_tokens(payer, address, 100_000)
-    assert call(chain, plain_transfers.pay_out(address))["status"] == "0x0"
+    assert call(chain, plain_transfer_calldata.pay_out(address))["status"] == "0x0"
     send_tokens(payer, address, 12_525_000)
-    assert call(chain, plain_transfers.pay_out(address))["status"] == "0x1"
+    assert call(chain, plain_transfer_calldata.pay_out(address))["status"] == "0x1"
     settle(world, chain)
     assert_completed(world, link)
 
@@ -166,7 +167,7 @@ def test_a_second_transfer_is_a_second_payment_for_which_nothing_is_deployed(
     send_tokens(payer, address, 12_625_000)
     deploy_and_pay(chain, request)
     send_tokens(payer, address, 12_625_000)
-    assert call(chain, plain_transfers.pay_out(address))["status"] == "0x1"
+    assert call(chain, plain_transfer_calldata.pay_out(address))["status"] == "0x1"
     assert settle(world, chain) == 2
     assert [each.amount for each in listed(world, request)] == [12_500_000, 12_500_000]
     assert world.load(link).requests[0].paid == 25_000_000
@@ -190,8 +191,8 @@ def test_an_address_that_anybody_emptied_without_an_event_counts_without_a_fee(
     link, request, address = offered(world)
     ledger = Ledger(chain, [FUSDC], [PAYEE, FEE_ADDRESS, address])
     send_tokens(payer, address, 12_500_000)
-    call(chain, plain_transfers.deploy(terms_of(request)))
-    assert call(chain, plain_transfers.rescue(address, FUSDC))["status"] == "0x1"
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
+    assert call(chain, plain_transfer_calldata.rescue(address, FUSDC))["status"] == "0x1"
     assert ledger.moved() == {FUSDC: [12_500_000, 0, 0]}
     assert settle(world, chain) == 1
     assert_completed(world, link)
@@ -201,13 +202,13 @@ def test_an_address_that_anybody_emptied_without_an_event_counts_without_a_fee(
 
 def test_both_ways_in_one_block_count_once_each(world: World, chain: Chain, payer: Payer) -> None:
     _, request, address = offered(world)
-    call(chain, plain_transfers.deploy(terms_of(request)))
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
     send_tokens(payer, address, 6_125_000)
-    call(chain, plain_transfers.pay_out(address))
+    call(chain, plain_transfer_calldata.pay_out(address))
     send_tokens(payer, address, 6_000_000)
-    call(chain, plain_transfers.rescue(address, FUSDC))
+    call(chain, plain_transfer_calldata.rescue(address, FUSDC))
     send_tokens(payer, address, 6_125_000)
-    call(chain, plain_transfers.pay_out(address))
+    call(chain, plain_transfer_calldata.pay_out(address))
     assert settle(world, chain) == 3
     assert sorted((each.amount, each.fee_amount) for each in listed(world, request)) == [
         (6_000_000, 0), (6_000_000, 125_000), (6_000_000, 125_000),
@@ -226,10 +227,10 @@ def test_a_payment_without_an_event_that_a_fork_takes_away_is_taken_back_and_cou
     world: World, chain: Chain, payer: Payer
 ) -> None:
     link, request, address = offered(world)
-    call(chain, plain_transfers.deploy(terms_of(request)))
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
     send_tokens(payer, address, 12_500_000)
     before = chain.snapshot()
-    call(chain, plain_transfers.rescue(address, FUSDC))
+    call(chain, plain_transfer_calldata.rescue(address, FUSDC))
     settle(world, chain)
     assert_completed(world, link)
     chain.revert(before)
@@ -239,7 +240,7 @@ def test_a_payment_without_an_event_that_a_fork_takes_away_is_taken_back_and_cou
     now = world.load(link).requests[0]
     assert (now.status, now.paid) == (RequestStatus.CREATED, 0)
     assert [each.status for each in listed(world, request)] == [PaymentStatus.REVERSED]
-    call(chain, plain_transfers.rescue(address, FUSDC))
+    call(chain, plain_transfer_calldata.rescue(address, FUSDC))
     settle(world, chain)
     assert_completed(world, link)
 
@@ -251,8 +252,8 @@ def test_another_token_is_no_payment_and_is_rescued_to_the_payee(world: World, c
     link, request, address = offered(world)
     ledger = Ledger(chain, [FAU], [PAYEE, address])
     send_tokens(payer, address, 10**18, FAU)
-    call(chain, plain_transfers.deploy(terms_of(request)))
-    assert call(chain, plain_transfers.rescue(address, FAU))["status"] == "0x1"
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
+    assert call(chain, plain_transfer_calldata.rescue(address, FAU))["status"] == "0x1"
     assert ledger.moved() == {FAU: [10**18, 0]}
     assert settle(world, chain) == 0
     assert world.load(link).requests[0].status is RequestStatus.CREATED
@@ -261,9 +262,9 @@ def test_another_token_is_no_payment_and_is_rescued_to_the_payee(world: World, c
 def test_coins_are_refused_by_the_contract_and_what_was_there_before_is_rescued(world: World, chain: Chain) -> None:
     _, request, address = offered(world)
     chain.fund_native(address, 777)
-    call(chain, plain_transfers.deploy(terms_of(request)))
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
     before = chain.native_balance(PAYEE)
-    assert call(chain, plain_transfers.rescue(address, None))["status"] == "0x1"
+    assert call(chain, plain_transfer_calldata.rescue(address, None))["status"] == "0x1"
     assert chain.native_balance(PAYEE) - before == 777
     assert call(chain, Transaction(address, "0x", 1))["status"] == "0x0"
 
@@ -276,8 +277,8 @@ def test_tokens_of_another_network_are_rescued_by_the_same_address_there(
     _, request, address = offered(world, currency="USDC-base")
     send_tokens(payer_on("optimism"), address, 5_000_000, usdc)
     ledger = Ledger(other, [usdc], [PAYEE, address])
-    call(other, plain_transfers.deploy(terms_of(request)))
-    assert call(other, plain_transfers.rescue(address, usdc))["status"] == "0x1"
+    call(other, plain_transfer_calldata.deploy(terms_of(request)))
+    assert call(other, plain_transfer_calldata.rescue(address, usdc))["status"] == "0x1"
     assert ledger.moved() == {usdc: [5_000_000, -5_000_000]}
 
 

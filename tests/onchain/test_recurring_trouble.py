@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from chalicelib.recurring import flows
+from chalicelib.recurring import flows as recurring
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus
 from infra.local.chain import Chain
@@ -255,7 +255,7 @@ def test_an_allowance_that_is_withdrawn_pauses_after_three_attempts_and_missed_p
     assert len(payouts.calls()) == 1, "what would revert is not sent"
     payouts.jump_to(schedule.start + timedelta(days=2, hours=1))
     payouts.allow(payouts.payer, MONEY)
-    flows.resume(payouts.services, payouts.owner, schedule.recurring_id)
+    recurring.resume(payouts.services, payouts.owner, schedule.recurring_id)
     payouts.run_past(payouts.world.now, 60)
     assert len(payouts.executions(schedule)) == 3, "the two that were missed, one after the other"
     run_to_end(payouts, schedule)

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.platform.storage.store import Store
-from chalicelib.relayer import flows
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.keys.signer import signer_of
@@ -40,7 +40,7 @@ class Relayer:
 
     def __init__(self, world: World, services: Services, chain: Chain) -> None:
         self.world, self.services, self.chain = world, services, chain
-        self.address = flows.account_address(services, "sepolia")
+        self.address = relayer_flows.account_address(services, "sepolia")
         chain.fund_native(self.address, 10**20)
         chain.fund_token(self.address, FUSDC, 10**9)
         chain.rpc("evm_setAutomine", False)
@@ -52,7 +52,7 @@ class Relayer:
         return Call(**{"account_id": "acct", "key": f"transfer/{number}", "network": "sepolia", "to": FUSDC, "data": data, **changes})
 
     def submit(self, *calls: Call) -> list[str]:
-        return [each.status.value for each in flows.submit(self.services, calls)]
+        return [each.status.value for each in relayer_flows.submit(self.services, calls)]
 
     def look(self, seconds: float = 31, blocks: int = 0) -> None:
         """Mines blocks, lets time pass, and checks the account."""
@@ -62,7 +62,7 @@ class Relayer:
         follow_relayed(self.services, HINT)
 
     def outcome(self, call: Call) -> Outcome:
-        found = flows.outcome(self.services, call.key)
+        found = relayer_flows.outcome(self.services, call.key)
         assert found is not None
         return found
 
@@ -219,9 +219,9 @@ def test_a_call_that_the_contract_would_refuse_is_refused_in_words(
     relayer: Relayer, changes: dict[str, int], reason: str
 ) -> None:
     _, call = scheduled(relayer, **changes)
-    (found,) = flows.submit(relayer.services, [call])
+    (found,) = relayer_flows.submit(relayer.services, [call])
     assert found.status == "refused" and found.reason is not None and reason in found.reason
-    assert flows.outcome(relayer.services, call.key) is None
+    assert relayer_flows.outcome(relayer.services, call.key) is None
     assert relayer.sent_count() == 0
 
 
@@ -256,7 +256,7 @@ def test_two_workers_on_a_real_table_execute_each_call_once(chain: Chain, cloud:
     def work(order: Callable[[list[Call]], list[Call]]) -> None:
         own, mine = services(), order(calls)
         for start in range(0, len(mine), 10):
-            flows.submit(own, mine[start : start + 10])
+            relayer_flows.submit(own, mine[start : start + 10])
             follow_relayed(own, HINT)
 
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata import safe as safe_calldata
+from chalicelib.chains.calldata import safe
 from chalicelib.chains.calldata.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import Proposal
@@ -46,7 +46,7 @@ class Merchant:
     def announce(self, payment: PayableLink, transaction: SafeTransaction, **changes: Any) -> None:
         """The owners' service knows the transaction, and the payer announces it."""
         safe_tx_hash = self.safe.hash(transaction)
-        proposed = safe_calldata.SafeTransaction(
+        proposed = safe.SafeTransaction(
             transaction.to, transaction.value, transaction.data, transaction.operation
         )
         terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.chains.catalogue.contracts import TRON_BATCH, address_of
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -77,7 +77,7 @@ def test_a_multicall_is_paid_through_the_batch_contract(
     assert settle_solid(world, tron) == 3
     for child in children:
         assert_completed(world, child)
-    assert reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
+    assert multicall_reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
     assert confirmed(world) == sorted(child.requests[0].request_id for child in children)
 
 

@@ -11,7 +11,7 @@ from eth_abi import decode, encode
 
 from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.calldata.erc20 import approve
@@ -58,8 +58,8 @@ def built(draw: random.Random, kind: str, network: str, with_eoa: bool = False) 
     resets = frozenset(each for each in addresses if draw.random() < 0.3)
     allowances = {each: UNLIMITED for each in addresses if draw.random() < 0.3}
     if with_eoa:
-        checkout = calldata.with_funding(checkout, eoa, wallet)
-    checkout = calldata.with_approvals(checkout, allowances, resets)
+        checkout = checkout_calldata.with_funding(checkout, eoa, wallet)
+    checkout = checkout_calldata.with_approvals(checkout, allowances, resets)
     expected = {
         "network": network,
         "kind": kind,
@@ -85,7 +85,7 @@ def single(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due]
     one = due(draw, token, address(draw, network) if draw.random() < 0.6 else None)
     if draw.random() < 0.5:
         one = converted(draw, one)
-    return [one], calldata.pay_one(one)
+    return [one], checkout_calldata.pay_one(one)
 
 
 def batch(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due], Checkout]:
@@ -95,7 +95,7 @@ def batch(draw: random.Random, network: str, with_eoa: bool) -> tuple[list[Due],
     fee_addresses = [address(draw, network), address(draw, network)] if draw.random() < 0.7 else [None]
     dues = [due(draw, draw.choice(paid), draw.choice(fee_addresses)) for _ in range(draw.randint(1, 5))]
     dues = [converted(draw, each) if draw.random() < 0.4 else each for each in dues]
-    return dues, calldata.pay_together(dues, 0 if on_tron else draw.choice((0, 0, 1, 30, 100)))
+    return dues, checkout_calldata.pay_together(dues, 0 if on_tron else draw.choice((0, 0, 1, 30, 100)))
 
 
 def payment(one: Due) -> Json:
@@ -146,21 +146,21 @@ def one_token(kind: str, batch_fee: int = 0, count: int = 3) -> Json:
     draw = random.Random(6)
     dues = [due(draw, USDC, address(draw, "base")) for _ in range(1 if kind == "single" else count)]
     dues = [replace(each, fee=BaseUnits(each.amount // 100), fee_address=dues[0].fee_address) for each in dues]
-    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues, batch_fee)
-    return question_of(kind, "base", dues, calldata.with_approvals(checkout, {}))
+    checkout = checkout_calldata.pay_one(dues[0]) if kind == "single" else checkout_calldata.pay_together(dues, batch_fee)
+    return question_of(kind, "base", dues, checkout_calldata.with_approvals(checkout, {}))
 
 
 def coins(kind: str, batch_fee: int = 0) -> Json:
     draw = random.Random(7)
     dues = [replace(due(draw, NATIVE, None), amount=BaseUnits(10**18)) for _ in range(1 if kind == "single" else 2)]
-    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues, batch_fee)
+    checkout = checkout_calldata.pay_one(dues[0]) if kind == "single" else checkout_calldata.pay_together(dues, batch_fee)
     return question_of(kind, "base", dues, checkout)
 
 
 def coins_and_tokens(batch_fee: int, is_funded: bool = False) -> Json:
     draw = random.Random(11)
     dues = [due(draw, token, None) for token in (USDC, NATIVE, USDC)]
-    checkout = calldata.with_approvals(calldata.pay_together(dues, batch_fee), {})
+    checkout = checkout_calldata.with_approvals(checkout_calldata.pay_together(dues, batch_fee), {})
     question = question_of("batch", "base", dues, checkout)
     if is_funded:
         fund(question, checkout)
@@ -181,8 +181,8 @@ def conversions(kind: str, *tokens: Token | None, invoice: Token = USD) -> Json:
         one = due(draw, token, address(random.Random(16), "mainnet"))
         facts = {"amount": BaseUnits(25_50 * 10**6), "fee": BaseUnits(25_50 * 10**4)}
         dues.append(replace(one, conversion=Conversion(path, MOST, RATE_AGE), **facts))
-    checkout = calldata.pay_one(dues[0]) if kind == "single" else calldata.pay_together(dues)
-    return question_of(kind, dues[0].token.network, dues, calldata.with_approvals(checkout, {}))
+    checkout = checkout_calldata.pay_one(dues[0]) if kind == "single" else checkout_calldata.pay_together(dues)
+    return question_of(kind, dues[0].token.network, dues, checkout_calldata.with_approvals(checkout, {}))
 
 
 def limit(name: str, value: str) -> Change:
@@ -200,7 +200,7 @@ def with_reset() -> Json:
     """Transactions: reset and approval of USDC, approval of DAI, batch."""
     draw = random.Random(12)
     dues = [due(draw, token, None) for token in (USDC, DAI)]
-    checkout = calldata.with_approvals(calldata.pay_together(dues), {}, frozenset({USDC.address}))
+    checkout = checkout_calldata.with_approvals(checkout_calldata.pay_together(dues), {}, frozenset({USDC.address}))
     return question_of("batch", "base", dues, checkout)
 
 
@@ -208,7 +208,7 @@ def funded(*tokens: Token) -> Json:
     """Transactions: funding of each token from another wallet, its approval, batch."""
     draw = random.Random(10)
     dues = [due(draw, token, None) for token in tokens or (USDC, USDC)]
-    checkout = calldata.with_approvals(calldata.pay_together(dues), {})
+    checkout = checkout_calldata.with_approvals(checkout_calldata.pay_together(dues), {})
     question = question_of("batch", "base", dues, checkout)
     fund(question, checkout)
     return question
@@ -218,14 +218,14 @@ def fund(question: Json, checkout: Checkout) -> None:
     """Puts the transfers of all tokens from another wallet first."""
     expected, paid = question["expected"], {each: debit for each, debit in checkout.debits.items() if not each.is_native}
     expected["eoaWallet"] = address(random.Random(14), expected["network"])
-    funding = calldata.with_funding(replace(checkout, debits=paid), expected["eoaWallet"], expected["wallet"]).funding
+    funding = checkout_calldata.with_funding(replace(checkout, debits=paid), expected["eoaWallet"], expected["wallet"]).funding
     question["transactions"][:0] = [sent(each) for each in funding]
 
 
 def on_tron(is_funded: bool = False) -> Json:
     draw = random.Random(8)
     dues = [due(draw, USDC_TRON, None) for _ in range(2)]
-    checkout = calldata.with_approvals(calldata.pay_together(dues), {})
+    checkout = checkout_calldata.with_approvals(checkout_calldata.pay_together(dues), {})
     question = question_of("multicall", "tron", dues, checkout)
     if is_funded:
         fund(question, checkout)
@@ -276,7 +276,7 @@ def approve_of(spender: str, amount: int) -> Change:
 
 def approve_on_tron(batch_fee: int) -> Change:
     debit = int(debit_of(on_tron(), USDC_TRON.address, batch_fee))
-    return put_in(0, data=approve(USDC_TRON.address, calldata.spender_of(USDC_TRON, batched=True), debit).data)
+    return put_in(0, data=approve(USDC_TRON.address, checkout_calldata.spender_of(USDC_TRON, batched=True), debit).data)
 
 
 def spell_with_0(question: Json) -> None:
@@ -342,4 +342,4 @@ def set_a_bit_above_the_payee(question: Json) -> None:
 
 
 STRANGER = evm_address("0x" + "5a" * 20)
-PROXY, BATCH = (calldata.spender_of(USDC, batched) for batched in (False, True))
+PROXY, BATCH = (checkout_calldata.spender_of(USDC, batched) for batched in (False, True))

@@ -16,7 +16,7 @@ from typing import Any
 from moto import mock_aws
 
 from chalicelib.chains.catalogue.networks import network
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.records import RequestStatus
@@ -89,7 +89,7 @@ class Stack:
 
     def payment(self, token: str) -> PayableLink:
         with self.lock:
-            found = links.load(running(), token)
+            found = link_reading.load(running(), token)
         assert found is not None
         return found
 

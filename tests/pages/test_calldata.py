@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.chains.calldata import checkout as calldata
+from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata.batch import native_hash
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
@@ -149,7 +149,7 @@ def test_who_may_take_what_is_approved_is_told(asked: list[tuple[Json, Json]]) -
 
 # --- what else is refused ---
 
-CONVERSION = calldata.spender_of(USDC_MAINNET, False, converted=True)
+CONVERSION = checkout_calldata.spender_of(USDC_MAINNET, False, converted=True)
 
 APPEND = [
     pytest.param(approve(USDC.address, STRANGER, 1), id="another approval"),
@@ -314,7 +314,7 @@ REFUSED = {
     ),
     "conversion: the proxy without conversion as spender": (
         conversions("single"),
-        lambda q: put_in(0, data=approve(USDC_MAINNET.address, calldata.spender_of(USDC_MAINNET, False), MOST).data)(q),
+        lambda q: put_in(0, data=approve(USDC_MAINNET.address, checkout_calldata.spender_of(USDC_MAINNET, False), MOST).data)(q),
         "contract",
         0,
     ),

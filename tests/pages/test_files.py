@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.pages import assets as pages
+from chalicelib.pages import assets as page_assets
 from chalicelib.pages.assets import JOINED, assets, locales, scripts, served
 from infra.local.walletconnect import PROJECT
 from tests.pages.growth import with_more_networks
@@ -95,7 +95,7 @@ def test_the_page_that_was_opened_with_walletconnect_has_its_files_besides_and_i
 
 
 def test_its_library_is_the_one_whose_hash_and_licences_are_noted() -> None:
-    folder = Path(pages.__file__).parent / "payment/walletconnect"
+    folder = Path(page_assets.__file__).parent / "payment/walletconnect"
     noted = json.loads((folder / "vendor.json").read_text())
     text = (folder / noted["file"]).read_bytes()
     assert hashlib.sha256(text).hexdigest() == noted["sha256"]
@@ -137,7 +137,7 @@ def test_no_script_is_longer_than_400_lines() -> None:
 
 
 def written(name: str) -> str:
-    return (Path(pages.__file__).parent / "payment" / name).read_text(encoding="utf-8")
+    return (Path(page_assets.__file__).parent / "payment" / name).read_text(encoding="utf-8")
 
 
 def test_a_script_is_served_without_its_comments_and_with_every_other_line() -> None:

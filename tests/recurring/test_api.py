@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.chains.calldata.recurring import SchedulePermit, typed_data
 from chalicelib.payments.requests.calendar import MAX_PERIODS
-from chalicelib.recurring import store as recurring_store
+from chalicelib.recurring import store
 from chalicelib.recurring.creation import LARGEST_PAYMENT
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from tests.checkout.test_pay import approval
@@ -49,7 +49,7 @@ def change(shop: Shop, name: str, action: str) -> Reply:
 
 
 def loaded(name: str) -> RecurringPayment:
-    found = recurring_store.recurring(running().store, name)
+    found = store.recurring(running().store, name)
     assert found is not None
     return found
 

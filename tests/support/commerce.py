@@ -7,7 +7,8 @@ from typing import Any
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind, PendingOperation
-from chalicelib.commerce.service import flows, store
+from chalicelib.commerce.service import flows as commerce
+from chalicelib.commerce.service import store as commerce_store
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
@@ -23,8 +24,8 @@ def commerce_payment(account_id: str, *, created_with: Mode | None = None, **cha
     """A stored payment of 100 fUSDC on sepolia, which WALLET pays; `changes` are fields of the record."""
     services, owner = running(), Owner(account_id, None, None, mode=created_with)
     draft = Draft("shop-1", PAYEE, WALLET, AMOUNT, "fUSDC-sepolia", AMOUNT, None, None, None, 0, 10_000, None)
-    made = flows.create(services, owner, draft).payment
-    stored = store.payment(services.store, made.payable_id)
+    made = commerce.create(services, owner, draft).payment
+    stored = commerce_store.payment(services.store, made.payable_id)
     assert stored is not None
     if changes:
         services.store.write(replace(stored, **changes))

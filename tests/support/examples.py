@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from chalicelib.accounts.email.records import Purpose as LinkPurpose
 from chalicelib.accounts.email.rules import mark_of, permit
 from chalicelib.accounts.payees.records import Action
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits, Fee
@@ -25,7 +25,7 @@ from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.crosschain.service.payment_intents.rules import Wish, offered
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.gasless import rules as gasless_rules
 from chalicelib.offramp.payers.records import Payer
@@ -47,12 +47,12 @@ from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.http.operation import OPERATIONS, Operation
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role as RelayerRole
-from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.deliveries.rules import deliveries_of
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.samples import sample_event
@@ -137,10 +137,10 @@ def a_failed_delivery(owner: Tenant, way: Way) -> Delivery:
 def a_delivered_event(owner: Tenant, way: Way) -> str:
     """An event with a delivery to a webhook of the account."""
     services = running()
-    endpoint = webhooks.own_endpoint(services, owner.account_id, None, owner.webhook_of_account(), only_public=False)
+    endpoint = endpoints.own_endpoint(services, owner.account_id, None, owner.webhook_of_account(), only_public=False)
     event = sample_event("payment.confirmed", owner.account_id, None, event_context(services))
     (delivery,) = deliveries_of(event, [endpoint], services.clock())
-    services.store.write(event, *deliveries.creation([delivery]))
+    services.store.write(event, *delivery_store.creation([delivery]))
     return event.event_id
 
 
@@ -196,14 +196,14 @@ UNPAID = {"request_id": lambda owner, way: store_request(running(), owner.accoun
 
 
 def registered(owner: Tenant, way: Way) -> None:
-    sessions.register(running(), "ann@shop.example", "correct horse", owner.actor)
+    sign_in_flows.register(running(), "ann@shop.example", "correct horse", owner.actor)
 
 
 def stored_token(purpose: LinkPurpose) -> str:
     """The token of a link to an address that is registered for it: a new one each time."""
     text = ids.session_token(running().entropy)
     name = f"{text[:20].lower()}@shop.example"
-    person = sessions.register(running(), name, "correct horse", Actor("", "anonymous", "", ""))
+    person = sign_in_flows.register(running(), name, "correct horse", Actor("", "anonymous", "", ""))
     mark = mark_of(person.password_hash)
     permitted = replace(permit(purpose, name, running().clock()), person_id=person.person_id, password_mark=mark)
     running().store.write(replace(permitted, token_hash=credential_hash(text)))
@@ -325,8 +325,8 @@ def offered_intent(owner: Tenant, way: Way) -> str:
     position = direct(Owed(request, request.amount, Fee()))
     call = pay_one(position.due).payments[0]
     wanted = Wanted(USDC_MAINNET, token, WALLET, WALLET, call, request.amount)
-    route = bridging.quote(services, wanted, Purpose(owner.account_id, request.request_id))
-    wish = Wish(position, None, route, relayer.account_address(services, "mainnet"))
+    route = router.quote(services, wanted, Purpose(owner.account_id, request.request_id))
+    wish = Wish(position, None, route, relayer_flows.account_address(services, "mainnet"))
     made = offered(wish, services.clock(), services.entropy)
     known = ("USD Coin", "2", 1, WALLET, WALLET, 1, made.permit.deadline)
     owner.offered = replace(made, token_permit=TokenPermit(USDC_MAINNET.address, *known))
@@ -346,7 +346,7 @@ def offered_gasless(owner: Tenant, way: Way) -> str:
     services = running()
     request = store_request(services, owner.account_id, currency=USDC_MAINNET.id)
     position = direct(Owed(request, request.amount, Fee()))
-    sender = relayer.account_address(services, "mainnet", RelayerRole.GASLESS)
+    sender = relayer_flows.account_address(services, "mainnet", RelayerRole.GASLESS)
     domain = TokenDomain(USDC_MAINNET.address, "USD Coin", "2", USDC_MAINNET.chain_id)
     price = gasless_rules.Price(BaseUnits(120_000), BaseUnits(10**9))
     payment_id = gasless_rules.offer_id(position, None, WALLET, sender, services.clock())

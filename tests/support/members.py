@@ -1,6 +1,6 @@
 """People, memberships and sessions, written as signing in and joining write them."""
 
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, MembershipPointer, Person, Role, is_email
 from chalicelib.platform.access.people.rules import new_membership, new_person, pointer_of
 from chalicelib.platform.access.sessions.records import Session, SessionKind
@@ -12,11 +12,11 @@ from tests.fakes.world import START
 
 def person_named(services: Services, name: str, account_id: str) -> Person:
     """Whoever signs in with this wallet or e-mail address; a new person if nobody does."""
-    known = people.identity(services.store, name)
+    known = person_store.identity(services.store, name)
     if known is None:
         made, known = new_person(name, account_id, None, services.clock(), services.entropy)
         services.store.write(made, known)
-    person = people.person(services.store, known.person_id)
+    person = person_store.person(services.store, known.person_id)
     assert person is not None
     return person
 
@@ -24,10 +24,10 @@ def person_named(services: Services, name: str, account_id: str) -> Person:
 def member_of(services: Services, account_id: str, name: str, role: Role = Role.OWNER) -> Membership:
     """The membership of whoever signs in with this name, who joins the account if they are not in it."""
     person = person_named(services, name, account_id)
-    known = people.membership(services.store, account_id, person.person_id)
+    known = person_store.membership(services.store, account_id, person.person_id)
     if known is None:
         services.store.write(*new_membership(account_id, person.person_id, role, services.clock()))
-        known = people.membership(services.store, account_id, person.person_id)
+        known = person_store.membership(services.store, account_id, person.person_id)
     assert known is not None
     return known
 

@@ -15,7 +15,7 @@ import pytest
 
 from infra import APP
 from infra.iam import ACCESS, policy
-from infra.local import calls
+from infra.local import calls as aws_calls
 from infra.local.calls import Call
 
 OF_LAMBDA = {
@@ -94,8 +94,8 @@ def _allows(permission: Call, call: Call) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """The first process chooses the folder; those of xdist and the services that tests start find it."""
     if not hasattr(config, "workerinput"):
-        os.environ[calls.VARIABLE] = tempfile.mkdtemp(prefix="aws-calls-")
-    calls.record_to(Path(os.environ[calls.VARIABLE]))
+        os.environ[aws_calls.VARIABLE] = tempfile.mkdtemp(prefix="aws-calls-")
+    aws_calls.record_to(Path(os.environ[aws_calls.VARIABLE]))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -103,8 +103,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workerinput"):
         return
-    folder = Path(os.environ[calls.VARIABLE])
-    config.stash[_found] = problems(calls.recorded(folder), _is_whole(session))
+    folder = Path(os.environ[aws_calls.VARIABLE])
+    config.stash[_found] = problems(aws_calls.recorded(folder), _is_whole(session))
     shutil.rmtree(folder)
     if config.stash[_found] and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

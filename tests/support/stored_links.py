@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PaymentType
 from chalicelib.payments.requests import counts
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -16,7 +16,7 @@ TX_HASH = "0x" + "ab" * 32
 
 def pass_expiry(token: str) -> None:
     """Makes the link's time end; its network was not read that far, so that payments may still be found."""
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     past = running().clock() - timedelta(milliseconds=1)
     running().store.write(replace(payment.link, expires_at=past))
@@ -25,7 +25,7 @@ def pass_expiry(token: str) -> None:
 def expire(token: str) -> None:
     """Makes the link's time end, and marks the link as the sweep does; the sweep marks no multicall."""
     pass_expiry(token)
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     if payment.link.status is LinkStatus.PENDING and payment.link.payment_type is not PaymentType.MULTICALL:
         running().store.write(replace(payment.link, status=LinkStatus.EXPIRED))
@@ -33,7 +33,7 @@ def expire(token: str) -> None:
 
 def complete(token: str) -> None:
     """Records the whole amount as paid."""
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     request = payment.requests[0]
     paid = replace(request, paid=request.amount, status=RequestStatus.PAID, tx_hash=TX_HASH)
@@ -42,7 +42,7 @@ def complete(token: str) -> None:
 
 def pay_part(token: str, amount: int) -> None:
     """Records `amount`, in base units, as paid."""
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     request = payment.requests[0]
     part = replace(request, paid=BaseUnits(amount), status=RequestStatus.PARTIALLY_PAID)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.recording import counting
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
@@ -24,7 +24,7 @@ _TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df52
 
 def store_payment(token: str, amount: int) -> Payment:
     """Writes a payment of the link's only request, in base units of fUSDC."""
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     return store_payment_of(payment.requests[0], amount)
 
@@ -69,7 +69,7 @@ def record_payment(made: Payment) -> Payment:
 
 def store_unmatched(token: str, token_address: str, payee: str = PAYEE) -> None:
     """Writes an unmatched transfer with the request's reference: 2 units of another token with 6 decimals."""
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     running().store.write(
         UnmatchedTransfer(

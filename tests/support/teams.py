@@ -9,10 +9,10 @@ from typing import Any
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.changes import applying
 from chalicelib.accounts.client_ids import flows as client_ids
-from chalicelib.mail import changes as notices
+from chalicelib.mail import changes as mail_changes
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import Account
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.access.sessions.rules import COOKIE
 from chalicelib.platform.http import pipeline
@@ -111,7 +111,7 @@ class Team:
 
     def confirm(self, name: str) -> None:
         """The e-mail address of the person is confirmed, as the link in a mail does it."""
-        identity = people.identity(self.world.services.store, f"{name}@shop.example")
+        identity = person_store.identity(self.world.services.store, f"{name}@shop.example")
         assert identity is not None
         self.world.services.store.write(replace(identity, verified_at=self.world.now))
 
@@ -142,7 +142,7 @@ class Team:
 
     def wait(self, hours: float) -> int:
         """The schedules after so many hours: owners are notified, then changes are decided."""
-        notices.tell(self.world.services)
+        mail_changes.tell(self.world.services)
         self.world.drain()
         self.world.advance(hours * HOUR)
         return applying.run_due(self.world.services)

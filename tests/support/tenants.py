@@ -19,7 +19,7 @@ from chalicelib.accounts.members import invitations
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.passkeys import flows as passkeys
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees import flows as payees
 from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.payees.rules import checked_route, signing_data
 from chalicelib.accounts.sign_in import identities, wallets
@@ -40,20 +40,20 @@ from chalicelib.payments.requests.records import Frequency, Recurrence
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member, Owner
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.access.sessions.rules import pointer_of
 from chalicelib.platform.settings import origin_of
 from chalicelib.platform.storage.store import Delete
-from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.deliveries.rules import abandon, deliveries_of
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
 from infra import admin
@@ -174,17 +174,17 @@ class Tenant:
         return self.tron_link
 
     def webhook_of_client(self) -> str:
-        return webhooks.register(running(), self.actor, self.client_id, Mode.CLIENT_ID, "https://93.184.215.14/")[0].webhook_id
+        return endpoints.register(running(), self.actor, self.client_id, Mode.CLIENT_ID, "https://93.184.215.14/")[0].webhook_id
 
     def webhook_of_account(self) -> str:
-        return webhooks.register(running(), self.actor, None, Mode.API_KEY, "https://93.184.215.14/")[0].webhook_id
+        return endpoints.register(running(), self.actor, None, Mode.API_KEY, "https://93.184.215.14/")[0].webhook_id
 
     def failed_delivery(self, webhook_id: str, client_id: str | None) -> Delivery:
         """Returns a delivery of one of the tenant's webhooks that has failed."""
-        endpoint = webhooks.own_endpoint(running(), self.account_id, client_id, webhook_id, only_public=False)
+        endpoint = endpoints.own_endpoint(running(), self.account_id, client_id, webhook_id, only_public=False)
         event = sample_event("payment.confirmed", self.account_id, client_id, event_context(running()))
         (delivery,) = deliveries_of(event, [endpoint], running().clock())
-        return deliveries.change(running().store, None, abandon(delivery))
+        return delivery_store.change(running().store, None, abandon(delivery))
 
     def key_id(self) -> str:
         return api_keys.create_api_key(running(), self.actor, {"label": "another"})[0].key_id
@@ -248,8 +248,8 @@ class Tenant:
     def _acting(self) -> Member:
         """The person of the session that was opened last, as the pipeline has them."""
         store, session = running().store, self.opened
-        account, person = credentials.account(store, session.account_id), people.person(store, session.person_id)
-        membership = people.membership(store, session.account_id, session.person_id)
+        account, person = credential_store.account(store, session.account_id), person_store.person(store, session.person_id)
+        membership = person_store.membership(store, session.account_id, session.person_id)
         assert account is not None and person is not None and membership is not None
         return Member(session, account, membership, person)
 
@@ -291,7 +291,7 @@ class Tenant:
 
     def with_password(self) -> None:
         """Gives a password to the person of the session that was opened last."""
-        person = people.person(running().store, self.opened.person_id)
+        person = person_store.person(running().store, self.opened.person_id)
         assert person is not None
         hashed = password_hash("correct horse", bytes(SALT_BYTES))
         running().store.write(replace(person, password_hash=hashed))
@@ -308,20 +308,20 @@ class Tenant:
 
     def bound(self) -> str:
         """Binds the client id to a destination; returns the destination's id."""
-        made = destinations.add(running(), self.actor, self.client, *self.signed(Action.ADD))
+        made = payees.add(running(), self.actor, self.client, *self.signed(Action.ADD))
         self.is_bound = True
         return made.destination_id
 
     def kept(self) -> str:
         """Saves a destination with the wallet's session; returns its id."""
         wallet = Wallet(self.wallet.address)
-        return destinations.activate(
+        return payees.activate(
             running(), self.actor, wallet, FUSDC_SEPOLIA, SEPOLIA, None
         ).destination_id
 
     def signed(self, action: Action) -> tuple[str, str]:
         """Returns a nonce for the tenant's client id and wallet, and the wallet's signature."""
-        nonce = destinations.issue_nonce(running(), self.client, self.route, action)
+        nonce = payees.issue_nonce(running(), self.client, self.route, action)
         return nonce.nonce, sign(self.wallet, signing_data(nonce, running().settings.brand))
 
     def payer(self) -> str:
@@ -338,7 +338,7 @@ class Tenant:
     def waiting_change(self, person_id: str | None = None) -> str:
         """The id of a change of the client id's fee that waits: a colleague has asked for it, or this person."""
         services, asked_by = running(), person_id or self.colleague(Role.OWNER)
-        joined = people.membership(services.store, self.account_id, asked_by)
+        joined = person_store.membership(services.store, self.account_id, asked_by)
         assert joined is not None
         session = AskingSession("-", joined.joined_at, SessionKind.EMAIL, "bob@shop.example", has_second_factor=False)
         asker = Asker(Mode.SESSION, f"person:{asked_by}", "203.0.113.7", "-", asked_by, session)
@@ -390,12 +390,12 @@ class Tenant:
         return headers
 
     def demand_second_factor(self) -> None:
-        account = credentials.account(running().store, self.account_id)
+        account = credential_store.account(running().store, self.account_id)
         assert account is not None
         running().store.write(replace(account, requires_second_factor=True))
 
     def switch_approvals_on(self) -> None:
-        account = credentials.account(running().store, self.account_id)
+        account = credential_store.account(running().store, self.account_id)
         assert account is not None
         running().store.write(replace(account, has_approvals=True))
 

@@ -19,7 +19,7 @@ from statistics import quantiles
 
 from chalicelib.platform.outbound.sender import DEADLINE_SECONDS
 from chalicelib.platform.settings import Settings
-from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.circuits.rules import Route
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
@@ -173,7 +173,7 @@ class Simulation:
         """What deliveries/flows.py does with a message; returns how long its worker is busy."""
         webhook, now = int(delivery.webhook_id), START + self._time
         circuit = self._circuits.get(webhook) if self._load.is_protected else None
-        route = circuits.route(circuit, now)
+        route = circuit_rules.route(circuit, now)
         if route is Route.WAIT:
             self._wait(delivery)
             return HANDLING_SECONDS
@@ -184,7 +184,7 @@ class Simulation:
             )
             return HANDLING_SECONDS
         if route is Route.PROBE and circuit is not None:
-            self._circuits[webhook] = circuits.begin_probe(circuit, now)
+            self._circuits[webhook] = circuit_rules.begin_probe(circuit, now)
         return self._attempt(delivery, webhook, route is Route.PROBE)
 
     def _attempt(self, delivery: Delivery, webhook: int, is_probe: bool) -> float:
@@ -219,11 +219,11 @@ class Simulation:
             self._waiting[webhook].append(settled)
         if following is not None:
             self._queue(settled, following.delay_seconds)
-        before = self._circuits.get(webhook) or circuits.new_circuit(claimed.webhook_id, claimed.account_id, None, now)
-        if circuits.is_alive(status):
-            after = circuits.after_success(before, now, took)
+        before = self._circuits.get(webhook) or circuit_rules.new_circuit(claimed.webhook_id, claimed.account_id, None, now)
+        if circuit_rules.is_alive(status):
+            after = circuit_rules.after_success(before, now, took)
         else:
-            after = circuits.after_failure(before, claimed.delivery_id, is_probe, now)
+            after = circuit_rules.after_failure(before, claimed.delivery_id, is_probe, now)
         self._circuits[webhook] = after
         if after.state is CircuitState.OPEN and after.due_at is not None and after != before:
             self._at((after.due_at - START).total_seconds(), lambda: self._probe(webhook))

@@ -14,8 +14,7 @@ from aws_lambda_powertools import Logger
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.webhooks import announcing, outbox, store
-from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks import announcing, flows, outbox, store
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -77,7 +76,7 @@ def test_webhooks_are_read_once_per_owner_and_message(world: World) -> None:
 
 def test_a_recorder_tells_ten_events_per_message_and_never_hears_of_a_failure(world: World) -> None:
     events = [event(number) for number in range(23)] + [event(99, account_id="another")]
-    webhooks.queue_announcements(world.services, events)
+    flows.queue_announcements(world.services, events)
     bodies = [json.loads(message.body)["eventIds"] for message in world.queue.messages]
     assert [len(each) for each in bodies] == [10, 10, 3, 1]
     assert [id for each in bodies for id in each] == [each.event_id for each in events]
@@ -86,11 +85,11 @@ def test_a_recorder_tells_ten_events_per_message_and_never_hears_of_a_failure(wo
         raise ConnectionError("the queue is away")
 
     world.queue.send = refuse  # type: ignore[method-assign]
-    webhooks.queue_announcements(world.services, events)
+    flows.queue_announcements(world.services, events)
 
 
 def test_no_event_is_no_message(world: World) -> None:
-    webhooks.queue_announcements(world.services, [])
+    flows.queue_announcements(world.services, [])
     assert world.queue.messages == []
 
 

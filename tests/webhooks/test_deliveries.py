@@ -11,11 +11,11 @@ from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.webhooks import jobs
-from chalicelib.webhooks.circuits import store as circuits
+from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.circuits.rules import new_circuit
-from chalicelib.webhooks.deliveries import reading
-from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks.deliveries import reading as delivery_reading
+from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import queue_now
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, Listing
 from chalicelib.webhooks.deliveries.rules import deliveries_of, wait
@@ -40,7 +40,7 @@ def made(world: World, endpoint: Endpoint, number: int, **changes: Any) -> Deliv
     at = START + timedelta(seconds=number)
     event = Event(f"e{number}", "payment.confirmed", endpoint.account_id, endpoint.client_id, "{}", at, True)
     (delivery,) = deliveries_of(event, [endpoint], at)
-    return deliveries.change(world.services.store, None, replace(delivery, **changes))
+    return delivery_store.change(world.services.store, None, replace(delivery, **changes))
 
 
 FAILED = {"state": DeliveryState.FAILED, "attempt": 3}
@@ -50,7 +50,7 @@ def pages(world: World, endpoint: Endpoint, listing: Listing, limit: int) -> lis
     """The ids of every page, by the cursor of the one before."""
     found, cursor = [], None
     while True:
-        page, cursor = reading.page(world.services, endpoint, listing, cursor, limit)
+        page, cursor = delivery_reading.page(world.services, endpoint, listing, cursor, limit)
         found.append([each.delivery_id for each in page])
         if cursor is None:
             return found
@@ -70,7 +70,7 @@ def test_a_page_costs_a_query_per_shard_and_a_read_however_many_deliveries_there
     for number in range(60):
         made(world, endpoint, number)
     with counted(world.client) as calls:
-        reading.page(world.services, endpoint, Listing.ALL, None, 20)
+        delivery_reading.page(world.services, endpoint, Listing.ALL, None, 20)
     assert calls.by_operation == {"Query": 4, "BatchGetItem": 1}
 
 
@@ -78,9 +78,9 @@ def test_those_that_failed_and_those_that_wait_have_lists_of_their_own(world: Wo
     endpoint, _ = world.register_webhook()
     stored = [made(world, endpoint, number) for number in range(9)]
     for each in stored[:3]:
-        deliveries.change(world.services.store, each, replace(each, **FAILED))
+        delivery_store.change(world.services.store, each, replace(each, **FAILED))
     for each in stored[3:5]:
-        deliveries.change(world.services.store, each, wait(each, START))
+        delivery_store.change(world.services.store, each, wait(each, START))
     ids = [each.delivery_id for each in stored]
     assert pages(world, endpoint, Listing.FAILED, 2) == [ids[2:0:-1], ids[:1]]
     assert pages(world, endpoint, Listing.WAITING, 9) == [ids[4:2:-1]]
@@ -100,20 +100,20 @@ def test_sending_again_begins_at_the_first_attempt_with_the_same_id_and_keeps_th
     delivery = made(world, endpoint, 0)
     queue_now(world.services, [delivery])
     world.drain()
-    (failed,) = reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0]
+    (failed,) = delivery_reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0]
     assert (failed.state, len(failed.attempts or ())) == (DeliveryState.FAILED, 4)
     world.receiver.posted.clear()
-    reading.repeat_one(world.services, endpoint, failed.delivery_id)
-    assert reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0] == ()
+    delivery_reading.repeat_one(world.services, endpoint, failed.delivery_id)
+    assert delivery_reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0] == ()
     world.drain()
     assert [posted.delivery for posted in world.receiver.posted] == [failed.delivery_id] * 4
     assert [posted.headers["x-service-retry-count"] for posted in world.receiver.posted] == ["0", "1", "2", "3"]
-    (again,) = reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0]
+    (again,) = delivery_reading.page(world.services, endpoint, Listing.FAILED, None, 5)[0]
     assert len(again.attempts or ()) == 8
     world.receiver.status = 200
-    reading.repeat_one(world.services, endpoint, failed.delivery_id)
+    delivery_reading.repeat_one(world.services, endpoint, failed.delivery_id)
     world.drain()
-    (done,) = reading.page(world.services, endpoint, Listing.ALL, None, 5)[0]
+    (done,) = delivery_reading.page(world.services, endpoint, Listing.ALL, None, 5)[0]
     assert done.state is DeliveryState.DELIVERED
     assert [each.status for each in done.attempts or ()] == [500] * 7 + [200], "the newest eight"
 
@@ -125,11 +125,11 @@ def test_a_delivery_that_is_sent_again_is_attempted_at_once_though_its_circuit_i
     waiting = made(world, endpoint, 0, state=DeliveryState.WAITING)
     failed = made(world, endpoint, 1, **FAILED)
     for each in (failed, waiting):
-        reading.repeat_one(world.services, endpoint, each.delivery_id)
+        delivery_reading.repeat_one(world.services, endpoint, each.delivery_id)
     world.drain()
     assert {posted.delivery for posted in world.receiver.posted} == {failed.delivery_id, waiting.delivery_id}
     assert all(posted.at < START + timedelta(minutes=2) for posted in world.receiver.posted)
-    closed = circuits.circuit(world.services.store, endpoint.webhook_id)
+    closed = circuit_store.circuit(world.services.store, endpoint.webhook_id)
     assert closed is not None and closed.state is CircuitState.CLOSED
 
 
@@ -140,7 +140,7 @@ def test_all_that_failed_since_a_time_are_sent_again_oldest_first_100_a_call(wor
     world.advance(600)
     since, cursor, counts = START + timedelta(seconds=10), None, list[int]()
     while True:
-        queued, cursor = reading.repeat_failed(world.services, endpoint, since, cursor)
+        queued, cursor = delivery_reading.repeat_failed(world.services, endpoint, since, cursor)
         counts.append(queued)
         if cursor is None:
             break
@@ -148,7 +148,7 @@ def test_all_that_failed_since_a_time_are_sent_again_oldest_first_100_a_call(wor
     order = [json.loads(message.body)["deliveryId"] for message in world.queue.messages]
     assert order[:100] == sorted(order[:100])
     assert set(order) == {each.delivery_id for each in stored[10:]}
-    left = reading.page(world.services, endpoint, Listing.FAILED, None, 100)[0]
+    left = delivery_reading.page(world.services, endpoint, Listing.FAILED, None, 100)[0]
     assert {each.delivery_id for each in left} == {each.delivery_id for each in stored[:10]}
 
 
@@ -157,7 +157,7 @@ def test_100_are_sent_again_in_a_few_calls(world: World) -> None:
     for number in range(100):
         made(world, endpoint, number, **FAILED)
     with counted(world.client) as calls:
-        reading.repeat_failed(world.services, endpoint, START, None)
+        delivery_reading.repeat_failed(world.services, endpoint, START, None)
     assert calls.by_operation == {"Query": 4, "BatchGetItem": 1, "TransactWriteItems": 4, "GetItem": 1}
 
 
@@ -166,7 +166,7 @@ def test_any_time_may_be_asked_for(years: int, world: World) -> None:
     endpoint, _ = world.register_webhook()
     made(world, endpoint, 0, **FAILED)
     world.advance(60)
-    queued, _ = reading.repeat_failed(world.services, endpoint, START + timedelta(days=365 * years), None)
+    queued, _ = delivery_reading.repeat_failed(world.services, endpoint, START + timedelta(days=365 * years), None)
     assert queued == (1 if years < 0 else 0)
 
 
@@ -224,7 +224,7 @@ def test_the_deliveries_of_an_event_are_those_to_each_webhook_of_its_owners_with
     event = replace(event, request_id="01ab", variants=(EventVariant("payment.confirmed.client_id"),))
     services.store.write(event, replace(event, event_id="another", request_id="01cd"))
     hooks = [*endpoint_store.endpoints(services.store, shop.account_id, None), *endpoint_store.endpoints(services.store, shop.account_id, shop.client_id)]
-    deliveries.change_all(services.store, [(None, each) for each in deliveries_of(event, hooks, services.clock())])
+    delivery_store.change_all(services.store, [(None, each) for each in deliveries_of(event, hooks, services.clock())])
     (found,) = shop.api.get("/v1/webhook/events?requestId=01ab", shop.by_key).json["events"]
     path = f"/v1/webhook/events/{found['id']}/deliveries"
     shown = shop.api.get(path, shop.by_key).json["deliveries"]

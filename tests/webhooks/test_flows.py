@@ -11,7 +11,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks import outbox
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries.rules import LEASE
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.bench.calls import counted
 from tests.fakes.world import START, World
@@ -126,18 +126,18 @@ def test_a_deleted_or_inactive_webhook_gets_no_further_attempt(world: World) -> 
     send_test(world)
     first = world.queue.messages.pop()
     world.consume(first, world.services)
-    endpoint = webhooks.change(world.services, world.actor, endpoint, False, endpoint.events, False)
+    endpoint = endpoints.change(world.services, world.actor, endpoint, False, endpoint.events, False)
     world.drain()
     assert len(world.receiver.posted) == 1
-    webhooks.delete(world.services, world.actor, endpoint)
+    endpoints.delete(world.services, world.actor, endpoint)
     with pytest.raises(NotFound, match="No active webhooks found"):
         send_test(world)
 
 
 def test_a_platform_webhook_hears_the_events_of_all_client_ids_and_a_foreign_one_none(world: World) -> None:
-    webhooks.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook")
-    webhooks.register(world.services, world.actor, "cli_other", Mode.API_KEY, "https://other.example/hook")
-    webhooks.register(world.services, replace(world.actor, account_id="another"), None, Mode.API_KEY, "https://stranger.example/hook")
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook")
+    endpoints.register(world.services, world.actor, "cli_other", Mode.API_KEY, "https://other.example/hook")
+    endpoints.register(world.services, replace(world.actor, account_id="another"), None, Mode.API_KEY, "https://stranger.example/hook")
     world.register_webhook()
     payment = world.create_link()
     world.chain.pay(payment.requests[0])
@@ -153,7 +153,7 @@ def test_a_url_has_one_webhook_and_may_have_one_again_after_deletion(world: Worl
     endpoint, _ = world.register_webhook()
     with pytest.raises(BadRequest, match="Webhook already exists"):
         world.register_webhook()
-    webhooks.delete(world.services, world.actor, endpoint)
+    endpoints.delete(world.services, world.actor, endpoint)
     world.register_webhook()
 
 
@@ -161,19 +161,19 @@ def test_an_account_lists_the_webhooks_of_all_its_client_ids_in_three_calls(worl
     made = []
     for number, client_id in enumerate(["cli_a", None, "cli_b", "cli_a", "cli_c"]):
         world.advance(1)
-        made += webhooks.register(world.services, world.actor, client_id, Mode.API_KEY, f"https://shop.example/{number}")[:1]
+        made += endpoints.register(world.services, world.actor, client_id, Mode.API_KEY, f"https://shop.example/{number}")[:1]
     with counted(world.client) as calls:
-        assert webhooks.list_all(world.services, world.account_id) == tuple(made)
+        assert endpoints.list_all(world.services, world.account_id) == tuple(made)
     assert calls.by_operation == {"Query": 2, "BatchGetItem": 1}
     for endpoint, reads in ((made[1], 1), (made[2], 2)):
         with counted(world.client) as calls:
-            assert webhooks.endpoint_of_any(world.services, world.account_id, endpoint.webhook_id) == endpoint
+            assert endpoints.endpoint_of_any(world.services, world.account_id, endpoint.webhook_id) == endpoint
         assert sum(calls.by_operation.values()) == reads
 
 
 def test_the_number_of_webhooks_is_bounded(world: World) -> None:
     for number in range(MAX_ENDPOINTS):
-        webhooks.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{number}")
+        endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{number}")
     with pytest.raises(BadRequest, match="delete one first"):
         world.register_webhook()
 

@@ -12,9 +12,9 @@ from chalicelib.offramp.payers import reports
 from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.deliveries import flows as deliveries
-from chalicelib.webhooks.deliveries import reading
+from chalicelib.webhooks.deliveries import reading as delivery_reading
 from chalicelib.webhooks.deliveries.records import Delivery, Listing
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from chalicelib.webhooks.kinds import BY_NAME, CORE, KINDS, is_personal
@@ -29,8 +29,8 @@ CUSTOMER = CustomerInfo("Zelda", "Fitz", "zelda@example.com", CustomerAddress("7
 
 def registered(world: World) -> tuple[Endpoint, Endpoint]:
     """A webhook of the merchant, by a secret credential, and one of a stranger, by the merchant's client id alone."""
-    by_key, _ = webhooks.register(world.services, world.actor, world.client_id, Mode.API_KEY, OWN)
-    by_client, _ = webhooks.register(world.services, world.actor, world.client_id, Mode.CLIENT_ID, STRANGER)
+    by_key, _ = endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, OWN)
+    by_client, _ = endpoints.register(world.services, world.actor, world.client_id, Mode.CLIENT_ID, STRANGER)
     return by_key, by_client
 
 
@@ -87,8 +87,8 @@ def test_a_sample_of_each_kind_has_each_field_and_the_personal_ones_empty_at_a_p
     deliveries.send_test(world.services, world.account_id, world.client_id, kind, only_public=False)
     world.drain()
     world.receiver.status = 200
-    (delivery,), _ = reading.page(world.services, public, Listing.FAILED, None, 10)
-    reading.repeat_one(world.services, public, delivery.delivery_id)
+    (delivery,), _ = delivery_reading.page(world.services, public, Listing.FAILED, None, 10)
+    delivery_reading.repeat_one(world.services, public, delivery.delivery_id)
     world.drain()
     whole, partial = bodies(world, OWN)[0], bodies(world, STRANGER)
     assert len(partial) == 5, "four attempts, and one after it was sent again"
@@ -126,7 +126,7 @@ def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> Non
 
 def test_a_webhook_gets_every_value_from_when_the_account_has_confirmed_it(world: World) -> None:
     _, public = registered(world)
-    webhooks.change(world.services, world.actor, public, True, public.events, is_confirmed=True)
+    endpoints.change(world.services, world.actor, public, True, public.events, is_confirmed=True)
     person = people.register(world)
     reports.take_user(world.services, people.said(person, 9, "approved", "completed"))
     world.drain()
@@ -139,7 +139,7 @@ def test_a_webhook_gets_every_value_from_when_the_account_has_confirmed_it(world
 def test_the_webhooks_of_strangers_take_no_room_of_the_merchants_and_none_of_their_urls(world: World) -> None:
     def register(created_with: Mode, number: int) -> None:
         url = f"https://shop.example/{number}"
-        webhooks.register(world.services, world.actor, world.client_id, created_with, url)
+        endpoints.register(world.services, world.actor, world.client_id, created_with, url)
 
     for number in range(MAX_ENDPOINTS):
         register(Mode.CLIENT_ID, number)
@@ -149,8 +149,8 @@ def test_the_webhooks_of_strangers_take_no_room_of_the_merchants_and_none_of_the
         register(Mode.API_KEY, number)
     with pytest.raises(BadRequest, match="delete one first"):
         register(Mode.SESSION, MAX_ENDPOINTS)
-    (public, *_) = webhooks.list_endpoints(world.services, world.account_id, world.client_id, only_public=True)
-    webhooks.delete(world.services, world.actor, public)
+    (public, *_) = endpoints.list_endpoints(world.services, world.account_id, world.client_id, only_public=True)
+    endpoints.delete(world.services, world.actor, public)
     with pytest.raises(BadRequest, match="delete one first"):
         register(Mode.API_KEY, MAX_ENDPOINTS)
     register(Mode.CLIENT_ID, int(public.url.rpartition("/")[2]))

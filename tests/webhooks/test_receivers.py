@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.platform.outbound.sender import WebhookSender
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PAYEE, World
@@ -80,7 +80,7 @@ def receiver(shop: Shop) -> Iterator[Receiver]:
 def pay(world: World, reply: Reply) -> None:
     """Pays a link that was created, in full, and delivers the events."""
     assert reply.status == 201, reply.json
-    payment = reading.load(world.services, reply.json["token"])
+    payment = link_reading.load(world.services, reply.json["token"])
     assert payment is not None
     world.chain.pay(payment.requests[0])
     world.scan()

@@ -14,10 +14,11 @@ from svix import Webhook as Svix
 from chalicelib.base.errors import Conflict
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import WebhookSender
-from chalicelib.webhooks.deliveries import flows, reading
+from chalicelib.webhooks.deliveries import flows as deliveries
+from chalicelib.webhooks.deliveries import reading as delivery_reading
 from chalicelib.webhooks.deliveries.records import Listing
 from chalicelib.webhooks.endpoints import flows as endpoints
-from chalicelib.webhooks.endpoints import store
+from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.kinds import KINDS
 from chalicelib.webhooks.signatures import sign, standard_secret
@@ -97,7 +98,7 @@ def rotated(world: World, endpoint: Endpoint, secret: str, overlap: timedelta = 
 
 
 def sampled(world: World, kind: str = "payment.confirmed") -> None:
-    flows.send_test(world.services, world.account_id, None, kind, only_public=False)
+    deliveries.send_test(world.services, world.account_id, None, kind, only_public=False)
     world.drain()
 
 
@@ -117,9 +118,9 @@ def test_each_attempt_and_each_redelivery_has_its_own_timestamp_and_is_verified(
     endpoint, secret = registered(sending, inbox)
     inbox.status = 500
     sampled(sending)
-    (failed,) = reading.page(sending.services, endpoint, Listing.FAILED, None, 5)[0]
+    (failed,) = delivery_reading.page(sending.services, endpoint, Listing.FAILED, None, 5)[0]
     sending.advance(100)
-    reading.repeat_one(sending.services, endpoint, failed.delivery_id)
+    delivery_reading.repeat_one(sending.services, endpoint, failed.delivery_id)
     sending.drain()
     assert len(inbox.received) == 8 and all(each.holds(secret) for each in inbox.received)
     assert len({each.headers["webhook-id"] for each in inbox.received}) == 1
@@ -223,4 +224,4 @@ def test_of_two_replacements_at_once_one_fails_and_changes_nothing(world: World)
     first = rotated(world, endpoint, "5e" * 32)
     with pytest.raises(WriteConflict):
         rotated(world, endpoint, "7f" * 32)
-    assert store.endpoint(world.services.store, world.account_id, endpoint.client_id, endpoint.webhook_id) == first
+    assert endpoint_store.endpoint(world.services.store, world.account_id, endpoint.client_id, endpoint.webhook_id) == first

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from chalicelib.webhooks.circuits import rules
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.deliveries.records import DeliveryState
 from tests.webhooks.simulation import EVENTS_PER_PAYMENT, TESTS_AT, Load, Outcome, Simulation
 
@@ -46,7 +46,7 @@ def test_receivers_that_answer_just_before_the_deadline_delay_others_less_in_the
     """So many that they occupy all workers of a lane."""
     load = Load(SHORT, dead_share=0.15, dead_answer=True)
     beside = Simulation(load).run()
-    monkeypatch.setattr(rules, "SLOW_ANSWER", timedelta(days=1))
+    monkeypatch.setattr(circuit_rules, "SLOW_ANSWER", timedelta(days=1))
     assert Simulation(load).run().p99 > 5 * beside.p99
 
 

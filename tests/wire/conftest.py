@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.requests import store
+from chalicelib.payments.requests import store as request_store
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import World
 from tests.support.client import Api, Reply, Shop
@@ -40,7 +40,7 @@ class Client:
     def paid(self, request_id: str, units: int, fee: int = 0) -> str:
         """Pays so many units of the request's token, a second later, and records it; returns the transaction's hash."""
         self.world.advance(1)
-        request = store.standing_alone(self.world.services.store, [request_id])[request_id]
+        request = request_store.standing_alone(self.world.services.store, [request_id])[request_id]
         log = self.world.chain.pay(request, units, fee)
         self.world.scan()
         return str(log["transactionHash"])

@@ -1,6 +1,6 @@
 """Views of API keys, for sessions only: an API key cannot create or change keys."""
 
-from chalicelib.accounts.api_keys import flows as api_keys
+from chalicelib.accounts.api_keys import flows
 from chalicelib.accounts.api_keys.schemas import (
     ApiKeyAnswer,
     ApiKeyCreated,
@@ -16,7 +16,7 @@ from chalicelib.platform.http.view import Call
 
 
 def create_api_key(call: Call[CreateApiKey, None]) -> ApiKeyCreated:
-    key, text = api_keys.create_api_key(call.services, call.actor, call.body.settings(), call.source)
+    key, text = flows.create_api_key(call.services, call.actor, call.body.settings(), call.source)
     return ApiKeyCreated.of(key, key=text)
 
 
@@ -32,11 +32,11 @@ def read_api_key(call: Call[None, None]) -> ApiKeyUsed:
 
 def update_api_key(call: Call[UpdateApiKey | None, None]) -> ApiKeyAnswer:
     settings = call.body.settings() if call.body else None
-    key = api_keys.change_api_key(call.services, call.actor, call.path["key_id"], settings)
+    key = flows.change_api_key(call.services, call.actor, call.path["key_id"], settings)
     return ApiKeyAnswer.of(key)
 
 
 def revoke_api_key(call: Call[None, None]) -> ApiKeyRevoked:
     key_id = call.path["key_id"]
-    api_keys.revoke_api_key(call.services, call.actor, key_id)
+    flows.revoke_api_key(call.services, call.actor, key_id)
     return ApiKeyRevoked(id=key_id, revoked=True)

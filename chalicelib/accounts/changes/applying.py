@@ -16,10 +16,10 @@ from chalicelib.base.errors import Conflict, Forbidden, ServiceError, TooManyReq
 from chalicelib.base.records import Record
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Caller, Member
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.modes import Tier
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.sessions.records import Session
@@ -137,7 +137,7 @@ def redirecting_own(
     """
     found = rules.redirecting(store.steps_of(services.store, writes), person_id)
     for account_id in {rules.account_of(each) for each in found} - {own}:
-        account = credentials.account(services.store, account_id)
+        account = credential_store.account(services.store, account_id)
         if account is not None and account.has_approvals:
             raise Forbidden("This belongs to another account, which has approvals: switch to it first")
     return [each for each in found if rules.account_of(each) == own]
@@ -201,7 +201,7 @@ def _caller(services: Services, change: PendingChange) -> tuple[Caller, list[Rec
 def _key(services: Services, account_id: str, asker: Asker, now: datetime) -> ApiKey | None:
     if asker.key_id is None:
         return None
-    key = credentials.own_credential(services.store, account_id, ApiKey, asker.key_id)
+    key = credential_store.own_credential(services.store, account_id, ApiKey, asker.key_id)
     if key is None or key.status is not CredentialStatus.ACTIVE or (key.expires_at and now >= key.expires_at):
         raise Conflict(_GONE)
     return key
@@ -210,7 +210,7 @@ def _key(services: Services, account_id: str, asker: Asker, now: datetime) -> Ap
 def _client(services: Services, asker: Asker) -> ClientId | None:
     if asker.client_hash is None:
         return None
-    client = credentials.client_id_of(services.store, asker.client_hash)
+    client = credential_store.client_id_of(services.store, asker.client_hash)
     if client is None or client.status is not CredentialStatus.ACTIVE:
         raise Conflict(_GONE)
     return client
@@ -219,8 +219,11 @@ def _client(services: Services, asker: Asker) -> ClientId | None:
 def _member(services: Services, account_id: str, asker: Asker) -> Member | None:
     if asker.session is None or asker.person_id is None:
         return None
-    membership = people.membership(services.store, account_id, asker.person_id)
-    person, account = people.person(services.store, asker.person_id), credentials.account(services.store, account_id)
+    membership = person_store.membership(services.store, account_id, asker.person_id)
+    person, account = (
+        person_store.person(services.store, asker.person_id),
+        credential_store.account(services.store, account_id),
+    )
     asked = asker.session
     if membership is None or person is None or account is None or membership.joined_at != asked.member_since:
         raise Conflict(_GONE)

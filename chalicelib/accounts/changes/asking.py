@@ -17,8 +17,8 @@ from chalicelib.accounts.changes.schemas import ChangeAnswer, Waiting
 from chalicelib.accounts.changes.verified import verified
 from chalicelib.base import ids
 from chalicelib.platform.access.callers import Caller
-from chalicelib.platform.access.credentials import store as credentials
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.credentials import store as credential_store
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.http.responses import response_of
@@ -54,7 +54,7 @@ def _waits(call: AnyCall, writes: Sequence[Write]) -> bool:
     caller = call.caller
     if not redirecting_own(call.services, writes, caller.account_id, person_of(caller)):
         return False
-    return credentials.has_approvals(call.services.store, caller.account_id)
+    return credential_store.has_approvals(call.services.store, caller.account_id)
 
 
 def person_of(caller: Caller) -> str | None:
@@ -72,12 +72,12 @@ def _ask(
     now, account_id = context.now, caller.account_id
     asker, change_id = _asker(caller, request), ids.ulid(now, services.entropy)
     own_open = rules.with_one_more(store.open_of(services.store, account_id, asker.name), change_id)
-    account = credentials.account(services.store, account_id)
+    account = credential_store.account(services.store, account_id)
     assert account is not None, "it has approvals"
     steps = store.steps_of(services.store, waiting)
     own = [each for each in rules.redirecting(steps, asker.person_id) if rules.account_of(each) == account_id]
     scope = rules.scope_of(operation.scope, steps)
-    members = people.members(services.store, account_id)
+    members = person_store.members(services.store, account_id)
     known = verified(services, (person_of(caller), *(each.person_id for each in members)))
     effective = rules.takes_effect_at(account, members, known, scope, person_of(caller), now)
     change = PendingChange(

@@ -6,8 +6,8 @@ from chalicelib.accounts.changes.records import PendingChange
 from chalicelib.accounts.changes.rules import LIFETIME
 from chalicelib.mail import recipients
 from chalicelib.mail.flows import first_sent, is_configured
-from chalicelib.platform.access.audit import store as audit
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.audit import store as audit_store
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import APPROVERS
 from chalicelib.platform.services import Services
 
@@ -21,11 +21,13 @@ def ends_at(services: Services, change: PendingChange) -> datetime | None:
     """
     if change.takes_effect_at is None or not is_configured(services):
         return change.takes_effect_at
-    (entry,) = audit.entries(services.store, change.account_id, [change.notice_id]) or (None,)
+    (entry,) = audit_store.entries(services.store, change.account_id, [change.notice_id]) or (None,)
     if entry is None or entry.notified_at is None:
         return None
     delay, asker = change.takes_effect_at - change.asked_at, change.asker.person_id
-    able = {each.person_id for each in people.members(services.store, change.account_id) if each.role in APPROVERS}
+    able = {
+        each.person_id for each in person_store.members(services.store, change.account_id) if each.role in APPROVERS
+    }
     others = able - {asker}
     to = recipients.addresses(services.store, change.account_id, APPROVERS, others or able)
     if not to:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.accounts.changes.rules import Step
-from chalicelib.accounts.payees import store as payees
+from chalicelib.accounts.payees import store as payee_store
 from chalicelib.accounts.payees.records import PayeeDestination
 from chalicelib.base.records import Record
 from chalicelib.base.timestamps import iso
@@ -27,7 +27,7 @@ def effects_of(store: Store, account_id: str, steps: Iterable[Step]) -> str:
     made = {after.record_id: after for _, after in found if isinstance(after, PayeeDestination)}
 
     def bound(record_id: str) -> str:
-        destination = made.get(record_id) or payees.destination(store, account_id, record_id)
+        destination = made.get(record_id) or payee_store.destination(store, account_id, record_id)
         return destination.destination_id if destination else record_id
 
     return json.dumps([_effect(before, after, bound) for before, after in found], default=_text, sort_keys=True)

@@ -6,7 +6,7 @@ from chalicelib.accounts.changes.verified import verified
 from chalicelib.base.errors import Conflict, Forbidden, NotFound
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.flows import event_context, queue_announcements
@@ -40,7 +40,7 @@ def approve(services: Services, actor: Actor, member: Member, change_id: str) ->
     change = rules.approved(pending, person_id, member.membership.role, known)
     context = event_context(services)
     notices = rules.notices(change, "approved", actor, context)
-    members = people.members(services.store, actor.account_id)
+    members = person_store.members(services.store, actor.account_id)
     if rules.is_approved(change, members, known):
         return applying.apply(services, actor, change, notices, rules.standing_for(change, members))
     try:

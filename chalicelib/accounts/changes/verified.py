@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from chalicelib.mail.flows import is_configured
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.services import Services
 
 
@@ -16,6 +16,6 @@ def verified(services: Services, person_ids: Iterable[str | None]) -> frozenset[
     wanted = frozenset(each for each in person_ids if each is not None)
     if not is_configured(services):
         return wanted
-    labels = {each.label: each.person_id for each in people.people(services.store, wanted).values()}
-    shown = people.identities(services.store, labels) if labels else []
+    labels = {each.label: each.person_id for each in person_store.people(services.store, wanted).values()}
+    shown = person_store.identities(services.store, labels) if labels else []
     return frozenset(labels[each.name] for each in shown if each.verified_at is not None)

@@ -3,7 +3,7 @@
 Only the bodies differ: the auth host makes client ids without domains, too.
 """
 
-from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.client_ids import flows
 from chalicelib.accounts.client_ids.schemas import (
     ClientIdAnswer,
     ClientIdCreated,
@@ -20,7 +20,7 @@ from chalicelib.platform.http.view import Call
 
 
 def create_client_id(call: Call[CreateClientId, None]) -> ClientIdCreated:
-    return ClientIdCreated.of(client_ids.create_client_id(call.services, call.actor, call.body.settings()))
+    return ClientIdCreated.of(flows.create_client_id(call.services, call.actor, call.body.settings()))
 
 
 def create_client_id_by_session(call: Call[CreateOwnClientId, None]) -> ClientIdCreated:
@@ -38,7 +38,7 @@ def read_client_id(call: Call[None, None]) -> ClientIdAnswer:
 
 def update_client_id(call: Call[UpdateClientId, None]) -> ClientIdUpdated:
     settings = call.body.settings()
-    return ClientIdUpdated.of(client_ids.change_client_id(call.services, call.actor, call.path["id"], settings))
+    return ClientIdUpdated.of(flows.change_client_id(call.services, call.actor, call.path["id"], settings))
 
 
 def update_client_id_by_session(call: Call[UpdateOwnClientId, None]) -> ClientIdUpdated:
@@ -46,7 +46,7 @@ def update_client_id_by_session(call: Call[UpdateOwnClientId, None]) -> ClientId
 
 
 def revoke_client_id(call: Call[None, None]) -> ClientIdUpdated:
-    return ClientIdUpdated.of(client_ids.revoke_client_id(call.services, call.actor, call.path["id"]))
+    return ClientIdUpdated.of(flows.revoke_client_id(call.services, call.actor, call.path["id"]))
 
 
 list_client_ids_by_session = list_client_ids

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
-from chalicelib.accounts.orchestrators import store as orchestrators
+from chalicelib.accounts.orchestrators import store as orchestrator_store
 from chalicelib.accounts.orchestrators.rules import unlink
-from chalicelib.accounts.payees import store as payees
+from chalicelib.accounts.payees import store as payee_store
 from chalicelib.accounts.payees.rules import route_of_id
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.chains.catalogue.interop import Destination
@@ -51,7 +51,7 @@ def revoke_client_id(services: Services, actor: Actor, record_id: str) -> Client
 
 def _unlinked(services: Services, actor: Actor, client: ClientId, orchestrator_id: str) -> tuple[ClientId, list[Write]]:
     """The client id without its orchestrator, and the other writes of that change. One read."""
-    platform, linkage = orchestrators.linkage(services.store, orchestrator_id, client.client_id)
+    platform, linkage = orchestrator_store.linkage(services.store, orchestrator_id, client.client_id)
     assert linkage is not None, "orchestrator_id is set only while there is a linkage"
     now = services.clock()
     ended, unlinked = unlink(linkage, client, now)
@@ -66,13 +66,13 @@ def _resolved(services: Services, account_id: str, settings: ClientIdSettings) -
     Raises BadRequest unless the destination is active and belongs to the account, and the admitted orchestrator exists.
     """
     admitted = settings.get("admits_orchestrator")
-    if admitted is not None and orchestrators.orchestrator(services.store, admitted) is None:
+    if admitted is not None and orchestrator_store.orchestrator(services.store, admitted) is None:
         raise BadRequest("orchestratorId is not the id of an orchestrator")
     named = settings.get("payee_destination_id")
     if named is None:
         return settings
     route = _route_of(services, named)
-    for each in payees.destinations(services.store, account_id):
+    for each in payee_store.destinations(services.store, account_id):
         if each.is_active and (each.record_id == named or each.route == route):
             return {**settings, "payee_destination_id": each.record_id}
     raise BadRequest("payeeDestinationId is not an active payee destination of this account")

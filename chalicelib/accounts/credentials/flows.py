@@ -9,7 +9,7 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import entry
-from chalicelib.platform.access.credentials import store
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import (
     ApiKey,
     ClientId,
@@ -33,19 +33,19 @@ _NAMES: dict[type, str] = {ApiKey: "API key", ClientId: "Client ID", Orchestrato
 def read(services: Services, account_id: str, kind: type[T], record_id: str) -> tuple[T, datetime | None]:
     """One of an account's credentials, and when it was last used. Raises NotFound."""
     record = own_credential(services, account_id, kind, record_id)
-    used = store.last_use(services.store, record_id)
+    used = credential_store.last_use(services.store, record_id)
     return record, used.at if used else None
 
 
 def list_own(services: Services, account_id: str, kind: type[T]) -> list[tuple[T, datetime | None]]:
     """An account's credentials of a kind, oldest first, and when each was last used."""
-    records = store.own_credentials(services.store, account_id, kind)
+    records = credential_store.own_credentials(services.store, account_id, kind)
     return [(record, used.at if used else None) for record, used in records]
 
 
 def find(services: Services, text: str) -> Credential | None:
     """The record of a credential, by the text that callers send. For operator commands."""
-    return store.credential(services.store, text)
+    return credential_store.credential(services.store, text)
 
 
 def find_by_id(services: Services, account_id: str, record_id: str) -> Credential | None:
@@ -63,7 +63,7 @@ def revoke(services: Services, actor: Actor, record: T) -> T:
     """
 
     def read_again() -> T:
-        changed = store.as_stored(services.store, record)
+        changed = credential_store.as_stored(services.store, record)
         assert changed is not None, "credentials are not deleted"
         return changed
 
@@ -79,7 +79,7 @@ def _revoke(services: Services, actor: Actor, record: T) -> T:
     revoked = replace(record, **changes)
     writes: list[Write] = [revoked, audit_entry(services, actor, revoked, "revoked")]
     if not isinstance(revoked, ClientId):
-        pointer = store.pointer(services.store, revoked.account_id, type(revoked), revoked.key_id)
+        pointer = credential_store.pointer(services.store, revoked.account_id, type(revoked), revoked.key_id)
         writes += [Delete(pointer)] if pointer else []
     services.store.write(*writes)
     return revoked
@@ -113,8 +113,8 @@ def add_within(services: Services, limit: Limit, record: Credential, *writes: Wr
     at once. Raises BadRequest if there is no room.
     """
     kind, account_id = type(record), record.account_id
-    additions = store.additions(services.store, account_id, kind)  # before what it guards is counted
-    if len(store.pointers(services.store, account_id, kind)) >= limit.most:
+    additions = credential_store.additions(services.store, account_id, kind)  # before what it guards is counted
+    if len(credential_store.pointers(services.store, account_id, kind)) >= limit.most:
         raise BadRequest(f"No more than {limit.most} {limit.name} an account")
     services.store.write(record, pointer_of(record), additions, *writes)
 
@@ -134,7 +134,7 @@ def own_credential(services: Services, account_id: str, kind: type[T], record_id
 
     The status is checked because the key may be revoked between the two reads; a change would make it active again.
     """
-    record = store.own_credential(services.store, account_id, kind, record_id)
+    record = credential_store.own_credential(services.store, account_id, kind, record_id)
     if record is None or (isinstance(record, ApiKey) and record.status is CredentialStatus.REVOKED):
         raise NotFound(f"{_NAMES[kind]} not found")
     return record

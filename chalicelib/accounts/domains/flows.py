@@ -19,7 +19,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import entry
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import domain_check_window
 from chalicelib.platform.outbound.txt_records import NoDnsAnswer
 from chalicelib.platform.services import Services
@@ -110,7 +110,9 @@ def of_page(
 
 def _count(services: Services, account_id: str) -> None:
     """Raises TooManyRequests above the checks that an account may ask for: each sends a request to others' servers."""
-    limits.count_in_all(services, domain_check_window(account_id, services.settings.rate_limit_scale, services.clock()))
+    rate_limits.count_in_all(
+        services, domain_check_window(account_id, services.settings.rate_limit_scale, services.clock())
+    )
 
 
 def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, PageDomain | None]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from chalicelib.accounts.email import rules, store
 from chalicelib.accounts.email.records import EmailToken, Purpose
-from chalicelib.accounts.sign_in import flows as sign_in
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import identities, passwords
 from chalicelib.accounts.sign_in.refusals import NOBODY
 from chalicelib.base import ids
@@ -25,7 +25,7 @@ from chalicelib.mail.rules import Draft
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.rules import credential_hash
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Identity, Person, is_email
 from chalicelib.platform.access.people.rules import new_person
 from chalicelib.platform.services import Services
@@ -44,7 +44,7 @@ def register(services: Services, email: str, password: str, language: str) -> Em
     """
     address = email_address(email)
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
-    is_known = people.identity(services.store, address.name) is not None
+    is_known = person_store.identity(services.store, address.name) is not None
     now = services.clock()
     permit = rules.permit(Purpose.REGISTER, address.name, now)
     account_id = ids.ulid(now, services.entropy)
@@ -61,7 +61,7 @@ def ask_confirmation(services: Services, account_id: str, person: Person, email:
     address = email_address(email)
     if not mail.is_configured(services):
         return
-    identity = people.identity(services.store, address.name)
+    identity = person_store.identity(services.store, address.name)
     is_own = identity is not None and identity.person_id == person.person_id
     if identity is not None and is_own and identity.verified_at is not None:
         raise Conflict("This e-mail address is confirmed")
@@ -90,13 +90,13 @@ def confirm(services: Services, token: str, actor: Actor) -> str:
     """
     now = services.clock()
     permit = rules.check_token(store.token(services.store, token), now, Purpose.REGISTER, Purpose.CONFIRM)
-    identity = people.identity(services.store, permit.name)
+    identity = person_store.identity(services.store, permit.name)
     if permit.purpose is Purpose.REGISTER:
         if identity is not None:
             raise rules.link_over()
         services.store.write(Delete(permit), *_registered(services, permit, actor))
         return permit.name
-    person = people.person(services.store, permit.person_id)
+    person = person_store.person(services.store, permit.person_id)
     if person is None or person.sessions_since != permit.sessions_since:
         raise rules.link_over()
     if identity is None:
@@ -113,14 +113,14 @@ def _registered(services: Services, permit: EmailToken, actor: Actor) -> tuple[W
     """A new person with their account, and the language of their mails."""
     now = services.clock()
     person, identity = new_person(permit.name, permit.account_id, permit.password_hash, now, services.entropy)
-    _, _, founded = sign_in.founded(services, person, actor, permit.account_id)
+    _, _, founded = sign_in_flows.founded(services, person, actor, permit.account_id)
     mailbox = mail_store.mailbox(services.store, EmailAddress(permit.name))
     return replace(identity, verified_at=now), *founded, replace(mailbox, locale=permit.locale)
 
 
 def _confirmed(services: Services, identity: Identity, actor: Actor) -> tuple[Write, ...]:
     now = services.clock()
-    accounts = [each.account_id for each in people.memberships_of(services.store, identity.person_id)]
+    accounts = [each.account_id for each in person_store.memberships_of(services.store, identity.person_id)]
     entries = audit.entries_of_person(
         replace(actor, name=f"person:{identity.person_id}"), "email.confirmed", identity.person_id, accounts, now,
         services.entropy,
@@ -136,8 +136,8 @@ def forgot_password(services: Services, email: str, language: str) -> None:
     address = email_address(email)
     if not mail.is_configured(services):
         return
-    identity = people.identity(services.store, address.name)
-    person = people.person(services.store, identity.person_id if identity else NOBODY)
+    identity = person_store.identity(services.store, address.name)
+    person = person_store.person(services.store, identity.person_id if identity else NOBODY)
     permit = rules.permit(Purpose.RESET, address.name, services.clock())
     if person is not None:
         mark = rules.mark_of(person.password_hash)
@@ -156,15 +156,15 @@ def reset_password(services: Services, token: str, password: str, actor: Actor) 
     passwords.check_password(password)
     now = services.clock()
     permit = rules.check_token(store.token(services.store, token), now, Purpose.RESET)
-    identity = people.identity(services.store, permit.name)
-    person = people.person(services.store, permit.person_id or NOBODY)
+    identity = person_store.identity(services.store, permit.name)
+    person = person_store.person(services.store, permit.person_id or NOBODY)
     if identity is None or person is None or identity.person_id != person.person_id:
         raise rules.link_over()
     if permit.password_mark != rules.mark_of(person.password_hash):
         raise rules.link_over()
     confirmed = () if identity.verified_at else (replace(identity, verified_at=now),)
     actor = replace(actor, name=f"person:{person.person_id}")
-    sign_in.set_password(services, person, password, actor, Delete(permit), *confirmed)
+    sign_in_flows.set_password(services, person, password, actor, Delete(permit), *confirmed)
 
 
 @frozen
@@ -178,7 +178,7 @@ class Address:
 def addresses_of(services: Services, person: Person) -> list[Address]:
     """The e-mail addresses of a person, in the order in which they were added. One read."""
     names = [name for name in person.identities if is_email(name)]
-    known = {each.name: each for each in people.identities(services.store, names)} if names else {}
+    known = {each.name: each for each in person_store.identities(services.store, names)} if names else {}
     boxes = mail_store.mailboxes(services.store, [EmailAddress(name) for name in known])
     return [Address(known[name], boxes[name]) for name in names if name in known]
 

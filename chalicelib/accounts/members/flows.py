@@ -17,7 +17,7 @@ from chalicelib.accounts.members.rules import (
 from chalicelib.accounts.sign_in.ending import end_all
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, Person, Role
 from chalicelib.platform.access.people.rules import pointer_of
 from chalicelib.platform.services import Services
@@ -30,8 +30,8 @@ ATTEMPTS = 20
 
 def list_members(services: Services, account_id: str) -> list[tuple[Membership, Person]]:
     """The members of an account, the oldest membership first. One query, one read for up to a hundred."""
-    members = people.members(services.store, account_id)
-    found = people.people(services.store, (each.person_id for each in members))
+    members = person_store.members(services.store, account_id)
+    found = person_store.people(services.store, (each.person_id for each in members))
     return sorted(((each, found[each.person_id]) for each in members), key=lambda pair: pair[0].joined_at)
 
 

@@ -28,7 +28,7 @@ from chalicelib.mail.records import Mail, MailKind
 from chalicelib.mail.rules import Draft
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, Person, Role, is_email
 from chalicelib.platform.access.people.rules import new_membership, new_person
 from chalicelib.platform.services import Services
@@ -59,7 +59,7 @@ def invite(
     now = services.clock()
     former = [each for each in team.invitations if each.name == name]
     check_room(team, now, *former)
-    known = people.identity(services.store, name)
+    known = person_store.identity(services.store, name)
     if known and any(each.person_id == known.person_id for each in team.members):
         raise Conflict("This person is a member of the account already")
     secret = secret or new_secret(actor.account_id, now, services.entropy)
@@ -112,12 +112,12 @@ def accept(services: Services, actor: Actor, person_id: str, secret: str) -> Mem
     Raises NotFound, Forbidden if the invitation is for somebody else, Conflict if they are a member, BadRequest.
     """
     invitation, team = look_up(services, secret)
-    person = people.person(services.store, person_id)
+    person = person_store.person(services.store, person_id)
     assert person is not None, "of a session"
-    check_invited(invitation, people.identity(services.store, invitation.name), person)
+    check_invited(invitation, person_store.identity(services.store, invitation.name), person)
     if any(each.person_id == person_id for each in team.members):
         raise Conflict("You are a member of this account already")
-    if len(people.memberships_of(services.store, person_id)) >= MAX_ACCOUNTS:
+    if len(person_store.memberships_of(services.store, person_id)) >= MAX_ACCOUNTS:
         raise BadRequest(f"No more than {MAX_ACCOUNTS} accounts a person")
     return _join(services, actor, invitation, team, replace(person, account_id=invitation.account_id))
 
@@ -132,7 +132,7 @@ def register(services: Services, actor: Actor, secret: str, password: str, langu
     invitation, team = look_up(services, secret)
     if not is_email(invitation.name):
         raise BadRequest("This invitation is for a wallet: sign in with it, then accept the invitation")
-    if people.identity(services.store, invitation.name) is not None:
+    if person_store.identity(services.store, invitation.name) is not None:
         raise Conflict("This e-mail address is registered: sign in, then accept the invitation")
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
     now = services.clock()

@@ -3,8 +3,8 @@
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.members.rules import Team
 from chalicelib.base.errors import NotFound
-from chalicelib.platform.access.credentials import store as credentials
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.credentials import store as credential_store
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.storage.store import Store
 
 
@@ -13,11 +13,11 @@ def team(store: Store, account_id: str) -> Team:
 
     The account is read first: whoever writes it with what they decided has seen every change.
     """
-    account = credentials.account(store, account_id)
+    account = credential_store.account(store, account_id)
     if account is None:
         raise NotFound("Account not found")
     invitations = store.query(Invitation, Invitation.KEY.all(account_id=account_id))
-    return Team(account, people.members(store, account_id), invitations)
+    return Team(account, person_store.members(store, account_id), invitations)
 
 
 def invitation(store: Store, account_id: str, invitation_id: str) -> Invitation | None:

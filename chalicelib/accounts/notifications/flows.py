@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chalicelib.mail import store
+from chalicelib.mail import store as mail_store
 from chalicelib.mail.records import Choices
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
@@ -12,13 +12,13 @@ from chalicelib.platform.storage.retrying import retried
 
 def read(services: Services, account_id: str) -> Choices:
     """One read."""
-    return store.choices(services.store, account_id)
+    return mail_store.choices(services.store, account_id)
 
 
 @retried(5)
 def choose(services: Services, actor: Actor, payments: bool, attention: bool) -> Choices:
     """Sets both choices, with an audit entry, in one transaction; no write if nothing differs."""
-    known = store.choices(services.store, actor.account_id)
+    known = mail_store.choices(services.store, actor.account_id)
     chosen = replace(known, payments=payments, attention=attention)
     if chosen == known:
         return known

@@ -1,6 +1,6 @@
 """Views of orchestrators and their links to client ids."""
 
-from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators import flows
 from chalicelib.accounts.orchestrators.schemas import (
     ClientLinkAnswer,
     ClientLinked,
@@ -24,7 +24,7 @@ def _orchestrator_id(call: AnyCall) -> str:
 
 def create_orchestrator(call: Call[CreateOrchestrator, None]) -> OrchestratorCreated:
     body = call.body
-    orchestrator, key, text = orchestrators.register(
+    orchestrator, key, text = flows.register(
         call.services, call.actor, body.orchestratorName, body.orchestratorContactEmail, call.source
     )
     return OrchestratorCreated(
@@ -34,24 +34,24 @@ def create_orchestrator(call: Call[CreateOrchestrator, None]) -> OrchestratorCre
 
 def revoke_orchestrator(call: Call[None, None]) -> OrchestratorRevoked:
     orchestrator_id = call.path["orchestrator_id"]
-    orchestrators.revoke(call.services, call.actor, orchestrator_id)
+    flows.revoke(call.services, call.actor, orchestrator_id)
     return OrchestratorRevoked(id=orchestrator_id, revoked=True)
 
 
 def list_client_links(call: Call[None, LinksQuery]) -> ClientLinksAnswer:
     query = call.query
-    links, total = orchestrators.list_links(call.services, _orchestrator_id(call), query.page, query.limit)
+    links, total = flows.list_links(call.services, _orchestrator_id(call), query.page, query.limit)
     models = [ClientLinkAnswer.of(each) for each in links]
     return ClientLinksAnswer(links=models, total=total, page=query.page, limit=query.limit)
 
 
 def link_client_id(call: Call[LinkClient, None]) -> ClientLinked:
-    linkage, already = orchestrators.link_client(call.services, call.actor, _orchestrator_id(call), call.body.clientId)
+    linkage, already = flows.link_client(call.services, call.actor, _orchestrator_id(call), call.body.clientId)
     return ClientLinked(link=ClientLinkAnswer.of(linkage), alreadyLinked=already)
 
 
 def unlink_client_id(call: Call[None, None]) -> ClientUnlinked:
-    linkage, already = orchestrators.unlink_client(
+    linkage, already = flows.unlink_client(
         call.services, call.actor, _orchestrator_id(call), call.path["client_id"]
     )
     return ClientUnlinked(link=ClientLinkAnswer.of(linkage), wasAlreadyRevoked=already)

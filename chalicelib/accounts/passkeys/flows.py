@@ -36,7 +36,7 @@ from chalicelib.base.frozen import made_from
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person
 from chalicelib.platform.access.people.rules import ending_sessions
 from chalicelib.platform.access.sessions.records import PresenceProof, Session, SessionKind
@@ -139,7 +139,7 @@ def _proven(
     challenge, stored = _answered(services, credential, wanted)
     named = credential["response"].get("userHandle")
     passkey = store.passkey(services.store, person_id, passkey_id_of(credential["id"]))
-    person = people.person(services.store, person_id)
+    person = person_store.person(services.store, person_id)
     if passkey is None or person is None or (named is not None and person_named_in(named) != person_id):
         raise Unauthorized(REFUSED)
     try:
@@ -170,7 +170,7 @@ def _party(services: Services) -> RelyingParty:
 
 
 def _person(services: Services, member: Member) -> Person:
-    person = people.person(services.store, member.person.person_id)
+    person = person_store.person(services.store, member.person.person_id)
     assert person is not None, "people are not deleted"
     return person
 
@@ -186,6 +186,6 @@ def _entries(
     services: Services, person: Person, action: str, passkey_id: str, actor: Actor
 ) -> tuple[AuditEntry, ...]:
     """An entry for each account of the person, which is told to their addresses."""
-    accounts = [each.account_id for each in people.memberships_of(services.store, person.person_id)]
-    now, addresses = services.clock(), people.confirmed_addresses(services.store, person)
+    accounts = [each.account_id for each in person_store.memberships_of(services.store, person.person_id)]
+    now, addresses = services.clock(), person_store.confirmed_addresses(services.store, person)
     return audit.entries_of_person(actor, action, passkey_id, accounts, now, services.entropy, addresses)

@@ -1,6 +1,6 @@
 """Views of payee destinations: signed for a client id on the API host, by a wallet session on the auth host."""
 
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees import flows
 from chalicelib.accounts.payees.records import Action, PayeeDestination
 from chalicelib.accounts.payees.rules import checked_route
 from chalicelib.accounts.payees.schemas import (
@@ -32,7 +32,7 @@ def _client(call: AnyCall) -> ClientId:
 
 
 def _wallet(call: AnyCall) -> Wallet:
-    return destinations.wallet_of(call.caller.session)
+    return flows.wallet_of(call.caller.session)
 
 
 def _destination_of(call: Call[KeepDestination, None]) -> tuple[Wallet, str, int, str | None]:
@@ -51,7 +51,7 @@ def _or_null(destination: PayeeDestination | None) -> PayeeDestinationAnswer | N
 def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
     query = call.query
     route = checked_route(query.walletAddress, query.tokenAddress, int(query.chainId))
-    nonce = destinations.issue_nonce(call.services, _client(call), route, Action(query.action))
+    nonce = flows.issue_nonce(call.services, _client(call), route, Action(query.action))
     return SigningDataAnswer.of(nonce, call.services.settings.brand)
 
 
@@ -59,21 +59,21 @@ def create_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationC
     body = call.body
     vouched = call.caller.mode is Mode.API_KEY
     client, asked_at = _client(call), call.asked_at
-    added = destinations.add(call.services, call.actor, client, body.nonce, body.signature, vouched, asked_at)
+    added = flows.add(call.services, call.actor, client, body.nonce, body.signature, vouched, asked_at)
     return PayeeDestinationCreated.of(added)
 
 
 def read_active_payee_destination(call: Call[None, WalletAddressQuery]) -> PayeeDestinationAnswer | None:
-    return _or_null(destinations.active_of_client(call.services, _client(call), call.query.walletAddress))
+    return _or_null(flows.active_of_client(call.services, _client(call), call.query.walletAddress))
 
 
 def read_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.of_client(call.services, _client(call), call.path["destination_id"]))
+    return PayeeDestinationAnswer.of(flows.of_client(call.services, _client(call), call.path["destination_id"]))
 
 
 def remove_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationRemoved:
     body = call.body
-    deactivated = destinations.remove(
+    deactivated = flows.remove(
         call.services, call.actor, _client(call), call.path["destination_id"], body.nonce, body.signature
     )
     return PayeeDestinationRemoved(
@@ -85,29 +85,29 @@ def remove_payee_destination(call: Call[SignedNonce, None]) -> PayeeDestinationR
 
 
 def keep_own_payee_destination(call: Call[KeepDestination, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.activate(call.services, call.actor, *_destination_of(call)))
+    return PayeeDestinationAnswer.of(flows.activate(call.services, call.actor, *_destination_of(call)))
 
 
 def change_own_payee_destination(call: Call[KeepDestination, None]) -> PayeeDestinationAnswer:
-    return PayeeDestinationAnswer.of(destinations.change(call.services, call.actor, *_destination_of(call)))
+    return PayeeDestinationAnswer.of(flows.change(call.services, call.actor, *_destination_of(call)))
 
 
 def read_own_payee_destination(call: Call[None, None]) -> PayeeDestinationAnswer | None:
-    return _or_null(destinations.active_of(call.services, _wallet(call).name))
+    return _or_null(flows.active_of(call.services, _wallet(call).name))
 
 
 def look_up_own_payee_destination(call: Call[None, DestinationIdQuery]) -> PayeeDestinationAnswer:
     return PayeeDestinationAnswer.of(
-        destinations.of_wallet(call.services, call.actor, _wallet(call), call.query.destinationId)
+        flows.of_wallet(call.services, call.actor, _wallet(call), call.query.destinationId)
     )
 
 
 def look_up_payout_destination(call: Call[None, WalletAddressQuery]) -> PayoutDestinationAnswer | None:
     _wallet(call)
-    active = destinations.active_of(call.services, call.query.walletAddress)
+    active = flows.active_of(call.services, call.query.walletAddress)
     return PayoutDestinationAnswer.of(active) if active else None
 
 
 def deactivate_own_payee_destination(call: Call[DeactivateDestination, None]) -> DestinationDeactivated:
-    destinations.deactivate(call.services, call.actor, _wallet(call), call.body.destinationId)
+    flows.deactivate(call.services, call.actor, _wallet(call), call.body.destinationId)
     return DestinationDeactivated(success=True, message="Destination deactivated")

@@ -31,7 +31,7 @@ from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ClientId
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.services import Services
@@ -217,8 +217,8 @@ def _signed(
 
 def _membership_of(services: Services, account_id: str, wallet: str) -> Membership | None:
     """The membership of the account of whoever signs in with a wallet. Up to two reads."""
-    identity = people.identity(services.store, wallet)
-    return people.membership(services.store, account_id, identity.person_id) if identity else None
+    identity = person_store.identity(services.store, wallet)
+    return person_store.membership(services.store, account_id, identity.person_id) if identity else None
 
 
 def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:

@@ -6,7 +6,7 @@ from typing import TypedDict
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.access.credentials import store
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.services import Services
@@ -25,7 +25,7 @@ class AccountSettings(TypedDict, total=False):
 
 def read(services: Services, account_id: str) -> Account:
     """One read. Raises NotFound."""
-    account = store.account(services.store, account_id)
+    account = credential_store.account(services.store, account_id)
     if account is None:
         raise NotFound("Account not found")
     return account

@@ -1,6 +1,6 @@
 """Views for signing in by wallet or e-mail, signing out, switching accounts, and the caller's sessions."""
 
-from chalicelib.accounts.email import flows as links
+from chalicelib.accounts.email import flows as email_flows
 from chalicelib.accounts.sign_in import ending, flows, identities, proving, wallets
 from chalicelib.accounts.sign_in.cookies import cleared_cookie, session_cookie
 from chalicelib.accounts.sign_in.schemas import (
@@ -22,7 +22,7 @@ from chalicelib.accounts.sign_in.schemas import (
 from chalicelib.base.languages import language_of
 from chalicelib.base.timestamps import iso
 from chalicelib.mail.flows import is_configured
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.http.view import AnyCall, Call, Reply
 
@@ -41,7 +41,7 @@ def register(call: Call[EmailAndPassword, None]) -> Registered:
     if not is_configured(call.services):
         return Registered.of(flows.register(call.services, email, password, call.actor), email_sent=False)
     language = language_of(call.headers.get("accept-language", ""))
-    permit = links.register(call.services, email, password, language)
+    permit = email_flows.register(call.services, email, password, language)
     return Registered(id=permit.account_id, email=permit.name, createdAt=iso(call.services.clock()), emailSent=True)
 
 
@@ -59,7 +59,7 @@ def log_out(call: Call[None, None]) -> Reply[Done]:
 
 def me(call: Call[None, None]) -> Me:
     member = call.caller.signed_in
-    return Me.of(member, people.accounts_of(call.services.store, member.person.person_id))
+    return Me.of(member, person_store.accounts_of(call.services.store, member.person.person_id))
 
 
 def list_sessions(call: Call[None, None]) -> list[SessionAnswer]:

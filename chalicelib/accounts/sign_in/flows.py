@@ -14,12 +14,12 @@ from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, MembershipPointer, Person
 from chalicelib.platform.access.people.rules import account_for, ending_sessions, new_account, new_person
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
-from chalicelib.platform.access.sessions import store as sessions
+from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.records import Session, SessionKind
 from chalicelib.platform.access.sessions.rules import check_session, open_session, pointer_of, reopened
 from chalicelib.platform.services import Services
@@ -49,7 +49,7 @@ def sign_in(services: Services, signed: SignedChallenge, replaced: str | None, a
     way = Way(SessionKind.WALLET, wallet.address, wallet.chain_id)
 
     def open_with(unused: Challenge) -> tuple[Session, str]:
-        known = people.identity(services.store, wallet.name)
+        known = person_store.identity(services.store, wallet.name)
         if known is not None:
             person = _person(services, known.person_id)
             return open_for(services, person, way, actor, replaced, Delete(unused))
@@ -87,9 +87,9 @@ def log_in(services: Services, email: str, password: str, replaced: str | None, 
     name = email_address(email).name
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
-    limits.count_in_all(services, *windows)
+    rate_limits.count_in_all(services, *windows)
     person = _checked(services, name, password, actor)
-    limits.uncount(services, *windows)
+    rate_limits.uncount(services, *windows)
     way = Way(SessionKind.EMAIL, name)
     again = partial(_checked, services, name, password, actor)
     return retry(5, lambda person: open_for(services, person, way, actor, replaced), person, again)
@@ -101,7 +101,7 @@ def reset_password(services: Services, email: str, password: str, actor: Actor) 
     All of them end in the transaction that sets the password; then they are deleted, one transaction each. Each account
     of the person has an audit entry. Raises NotFound, BadRequest.
     """
-    identity = people.identity(services.store, email_address(email).name)
+    identity = person_store.identity(services.store, email_address(email).name)
     if identity is None:
         raise NotFound("There is no user with this e-mail address.")
     return set_password(services, _person(services, identity.person_id), password, actor)
@@ -113,7 +113,7 @@ def set_password(services: Services, person: Person, password: str, actor: Actor
     Raises BadRequest, and WriteConflict if the person was changed since they were read.
     """
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
-    accounts = [each.account_id for each in people.memberships_of(services.store, person.person_id)]
+    accounts = [each.account_id for each in person_store.memberships_of(services.store, person.person_id)]
     entries = audit.entries_of_person(
         actor, "person.password_reset", person.person_id, accounts, services.clock(), services.entropy
     )
@@ -130,14 +130,14 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
     person_id, token_hash = member.person.person_id, member.session.token_hash
 
     def read() -> tuple[Person, Membership | None]:
-        return _person(services, person_id), people.membership(services.store, account_id, person_id)
+        return _person(services, person_id), person_store.membership(services.store, account_id, person_id)
 
     def open_with(known: tuple[Person, Membership | None]) -> tuple[Session, str]:
         person, membership = known
         if membership is None:
             raise NotFound("You are not a member of this account")
         now = services.clock()
-        check_session(sessions.session(services.store, token_hash), member.membership, person, now)
+        check_session(session_store.session(services.store, token_hash), member.membership, person, now)
         session, token = reopened(member.session, membership, person, now, services.entropy)
         there = replace(actor, account_id=account_id, session_id=session.session_id)
         entry = audit.entry(there, "session.created", session.session_id, now, services.entropy)
@@ -151,15 +151,15 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
 
 
 def _person(services: Services, person_id: str) -> Person:
-    person = people.person(services.store, person_id)
+    person = person_store.person(services.store, person_id)
     assert person is not None, "written together with their identities"
     return person
 
 
 def _checked(services: Services, name: str, password: str, actor: Actor) -> Person:
     """The person with this e-mail address, if it is their password. Raises Unauthorized, and records the refusal."""
-    identity = people.identity(services.store, name)
-    person = people.person(services.store, identity.person_id if identity else refusals.NOBODY)
+    identity = person_store.identity(services.store, name)
+    person = person_store.person(services.store, identity.person_id if identity else refusals.NOBODY)
     is_right = passwords.is_password(password, person.password_hash if person else None)
     if person is None or not is_right:
         refusals.record(services, person, actor)
@@ -191,7 +191,7 @@ def open_for(
     transaction. Raises WriteConflict if the person was changed since they were read. The identity of a new person is
     one of `writes`.
     """
-    memberships = people.memberships_of(services.store, person.person_id) if person.version else ()
+    memberships = person_store.memberships_of(services.store, person.person_id) if person.version else ()
     joined, known = account_for(person, memberships), tuple[Write, ...]((Unchanged(person),))
     if joined is None:
         person, joined, known = founded(services, person, actor)

@@ -13,10 +13,10 @@ from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Identity, Person, is_email, name_hash
 from chalicelib.platform.access.people.rules import ending_sessions
-from chalicelib.platform.access.sessions import store as sessions
+from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.rules import check_session, pointer_of
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
@@ -50,7 +50,7 @@ def add(services: Services, person: Person, name: str, actor: Actor, *proof: Wri
     if the person has too many, WriteConflict, also if they were changed since they were read.
     """
     now = services.clock()
-    if people.identity(services.store, name) is not None:
+    if person_store.identity(services.store, name) is not None:
         yours = " already" if name in person.identities else ", another person: remove it there first"
         raise Conflict(f"Somebody signs in with this name{yours}")
     if len(person.identities) >= MAX_IDENTITIES:
@@ -69,7 +69,7 @@ def remove(services: Services, member: Member, identity_id: str, actor: Actor) -
     """
     person = _person(services, member.person.person_id)
     name = next((each for each in person.identities if name_hash(each) == identity_id), None)
-    identity = people.identity(services.store, name) if name else None
+    identity = person_store.identity(services.store, name) if name else None
     if identity is None or name is None:
         raise NotFound("There is no such way to sign in")
     if len(person.identities) == 1:
@@ -87,7 +87,7 @@ def kept_session(services: Services, member: Member, person: Person, changed: Pe
 
     Raises Unauthorized if it has ended meanwhile, as by a new password.
     """
-    found = sessions.session(services.store, member.session.token_hash)
+    found = session_store.session(services.store, member.session.token_hash)
     session, _, _ = check_session(found, member.membership, person, services.clock())
     session = replace(session, person_version=changed.sessions_since)
     return session, pointer_of(session)
@@ -97,12 +97,16 @@ def _entries(
     services: Services, person: Person, action: str, identity: Identity, actor: Actor
 ) -> tuple[AuditEntry, ...]:
     """An entry for each account of the person, as they were before, which is told to the addresses of then."""
-    accounts = [each.account_id for each in people.memberships_of(services.store, person.person_id)]
-    now, target, addresses = services.clock(), identity.name_hash, people.confirmed_addresses(services.store, person)
+    accounts = [each.account_id for each in person_store.memberships_of(services.store, person.person_id)]
+    now, target, addresses = (
+        services.clock(),
+        identity.name_hash,
+        person_store.confirmed_addresses(services.store, person),
+    )
     return audit.entries_of_person(actor, action, target, accounts, now, services.entropy, addresses)
 
 
 def _person(services: Services, person_id: str) -> Person:
-    person = people.person(services.store, person_id)
+    person = person_store.person(services.store, person_id)
     assert person is not None, "people are not deleted"
     return person

@@ -8,11 +8,11 @@ from chalicelib.base.errors import Forbidden, Unauthorized
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.presence import password_counts
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
-from chalicelib.platform.access.sessions import store as sessions
+from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.records import PresenceProof, Session
 from chalicelib.platform.access.sessions.rules import pointer_of, proved
 from chalicelib.platform.services import Services
@@ -30,11 +30,11 @@ def by_password(services: Services, member: Member, password: str, actor: Actor)
     passwords.check_password(password)
     scale, now = services.settings.rate_limit_scale, services.clock()
     windows = failure_windows(member.person.label, actor.ip_address, scale, now)
-    limits.count_in_all(services, *windows)
+    rate_limits.count_in_all(services, *windows)
     if not passwords.is_password(password, member.person.password_hash):
         refusals.record(services, member.person, actor)
         raise Unauthorized("Wrong password")
-    limits.uncount(services, *windows)
+    rate_limits.uncount(services, *windows)
     return prove(services, member, PresenceProof.PASSWORD, actor)
 
 
@@ -51,7 +51,7 @@ def by_wallet(services: Services, member: Member, signed: SignedChallenge, actor
     """
     issued = issued_challenge(services, signed, actor, Wanted(Purpose.PROVE, member.session.session_id))
     wallet = wallets.signer(services, issued, signed, actor)
-    identity = people.identity(services.store, wallet.name)
+    identity = person_store.identity(services.store, wallet.name)
     if identity is None or identity.person_id != member.person.person_id:
         raise Forbidden("You do not sign in with this wallet")
     return with_proof(services, member, PresenceProof.WALLET, actor, Delete(issued), Unchanged(identity))
@@ -68,7 +68,7 @@ def with_proof(services: Services, member: Member, proof: PresenceProof, actor: 
 
     Raises Unauthorized if the session has ended, WriteConflict.
     """
-    session = sessions.session(services.store, member.session.token_hash)
+    session = session_store.session(services.store, member.session.token_hash)
     if session is None:
         raise Unauthorized("Session is missing or has ended: sign in again")
     now = services.clock()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.base import ids
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person
 from chalicelib.platform.access.people.rules import account_for
 from chalicelib.platform.services import Services
@@ -20,7 +20,7 @@ def record(services: Services, person: Person | None, actor: Actor) -> None:
 
     For an unknown person the write fails, which takes the same time. One query, one write.
     """
-    memberships = people.memberships_of(services.store, person.person_id if person else NOBODY)
+    memberships = person_store.memberships_of(services.store, person.person_id if person else NOBODY)
     joined = account_for(person, memberships) if person else None
     account_id = joined.account_id if joined else ids.ulid(services.clock(), services.entropy)
     actor = replace(actor, account_id=account_id)

@@ -13,8 +13,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.networks import network, network_of_chain
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.access.people import store as people
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.people import store as person_store
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
 from chalicelib.platform.access.sessions.records import Wallet
 from chalicelib.platform.services import Services
@@ -106,8 +106,8 @@ def _record_refusal(services: Services, message: str, actor: Actor) -> None:
     Refusals are counted and limited like wrong passwords. A used challenge is deleted, so the message may be one that
     the caller sent and not one that was issued.
     """
-    for identity in people.identities(services.store, user_names(message)):
+    for identity in person_store.identities(services.store, user_names(message)):
         now, scale = services.clock(), services.settings.rate_limit_scale
         with suppress(TooManyRequests):
-            limits.count_in_all(services, *failure_windows(identity.name, actor.ip_address, scale, now))
-            refusals.record(services, people.person(services.store, identity.person_id), actor)
+            rate_limits.count_in_all(services, *failure_windows(identity.name, actor.ip_address, scale, now))
+            refusals.record(services, person_store.person(services.store, identity.person_id), actor)

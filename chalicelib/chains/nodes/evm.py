@@ -21,7 +21,7 @@ from chalicelib.chains.nodes import (
     token_permits,
     wallets,
 )
-from chalicelib.chains.nodes.bridges import deposits as bridges
+from chalicelib.chains.nodes.bridges import deposits
 from chalicelib.chains.nodes.conversions import past_rates
 from chalicelib.chains.nodes.conversions import rates as conversion_rates
 from chalicelib.chains.nodes.escrow import reads as escrow_reads
@@ -29,7 +29,7 @@ from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.names import reads as name_reads
-from chalicelib.chains.nodes.plain_transfers import reads as plain_transfers
+from chalicelib.chains.nodes.plain_transfers import reads as plain_transfer_reads
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
@@ -161,8 +161,8 @@ class EvmChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
 
-    read_plain_transfers = on_node(plain_transfers.read_plain_transfers)
-    read_plain_address = on_node(plain_transfers.read_plain_address)
+    read_plain_transfers = on_node(plain_transfer_reads.read_plain_transfers)
+    read_plain_address = on_node(plain_transfer_reads.read_plain_address)
     read_conversion_rates = on_node(conversion_rates.read_rates)
     read_past_conversion_rate = on_node(past_rates.read_past_rate)
     sent_transaction = on_node(sent.sent_transaction)
@@ -180,6 +180,6 @@ class EvmChain:
     is_contract = on_node(name_reads.is_contract)
     safe_nonce = on_node(safe_reads.safe_nonce)
     safe_event = on_node(safe_reads.safe_event)
-    fills = on_node(bridges.fills)
-    fill_status = on_node(bridges.fill_status)
-    returns = on_node(bridges.returns)
+    fills = on_node(deposits.fills)
+    fill_status = on_node(deposits.fill_status)
+    returns = on_node(deposits.returns)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announced import flows
 from chalicelib.checkout.announced.schemas import (
     IntentRecorded,
     IntentWithdrawn,
@@ -15,7 +15,7 @@ from chalicelib.platform.http.view import Call
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
-    payable, announced = announcements.record(
+    payable, announced = flows.record(
         call.services, call.path["token"], Viewer.of(call.caller), call.body.draft()
     )
     if call.body.transactionIndices is not None:
@@ -55,5 +55,5 @@ def _of_multicall(
 
 
 def withdraw_intent(call: Call[None, None]) -> IntentWithdrawn:
-    announced = announcements.withdraw(call.services, call.path["token"], Viewer.of(call.caller))
+    announced = flows.withdraw(call.services, call.path["token"], Viewer.of(call.caller))
     return IntentWithdrawn(intentId=announced.announced_id, status="lapsed")

@@ -11,7 +11,7 @@ from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.checkout.flows import safe_transactions
-from chalicelib.crosschain.service.tracking import recording as bridge_transfers
+from chalicelib.crosschain.service.tracking import recording as bridge_recording
 from chalicelib.payments.announced import announcements
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal, read_sent
@@ -57,8 +57,8 @@ def record(
         start = replace(start, network=known.network, bridge_transfer=known.bridge_transfer)
     else:
         _check_open(screened(services, payable), now)
-        if bridge_transfers.is_bridge_transfer(payable, draft):
-            children = bridge_transfers.children_paid(services, payable, parts, draft)
+        if bridge_recording.is_bridge_transfer(payable, draft):
+            children = bridge_recording.children_paid(services, payable, parts, draft)
             if children:
                 recorded = [record(services, child, viewer, draft) for child in children]
                 return payable, recorded[0][1]
@@ -99,7 +99,7 @@ def _start(
 ) -> AnnouncedStart:
     """The start of a new announced transaction. Events are read from one range before detection's cursor, because the
     owners may have executed the transaction before they announced it."""
-    if bridge_transfers.is_bridge_transfer(payable, draft):
+    if bridge_recording.is_bridge_transfer(payable, draft):
         return _start_elsewhere(services, payable, parts, draft, start)
     chain = announcements.check_draft(payable, draft, services.clock())
     cursor = scan_store.cursor(services.store, chain.name)
@@ -129,7 +129,7 @@ def _start_elsewhere(
     """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
     before the newest block on."""
     announcements.check_deadline(draft, services.clock())
-    chain, start = bridge_transfers.started(services, payable, parts, draft, start)
+    chain, start = bridge_recording.started(services, payable, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
     first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.crosschain.service.tracking import following as bridge_transfers
+from chalicelib.crosschain.service.tracking import following
 from chalicelib.crosschain.service.tracking.times import postponed
-from chalicelib.payments.announced import rules as announcements
+from chalicelib.payments.announced import rules as announced_rules
 from chalicelib.payments.announced.observing import observed
 from chalicelib.payments.announced.rules import Observation
 from chalicelib.payments.links import store as link_store
@@ -73,7 +73,7 @@ def track_due(services: Services) -> int:
     with sweeping.Sweep(services.log) as sweep:
         for token in link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard):
             sweep.run(read, token)
-        turn = announcements.in_turn(due, _PER_ACCOUNT)
+        turn = announced_rules.in_turn(due, _PER_ACCOUNT)
         acts = [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]
         for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):
             ended += sweep.run(act, record)
@@ -87,7 +87,7 @@ def _due(record: AnnouncedTransaction, now: datetime) -> list[AnnouncedTransacti
 def _replaced(record: AnnouncedTransaction, changed: Iterable[AnnouncedTransaction]) -> AnnouncedTransaction:
     """The record with the present state of some of its announced transactions."""
     by_id = {each.announced_id: each for each in changed}
-    return announcements.together(record, (by_id.get(each.announced_id, each) for each in record.all))
+    return announced_rules.together(record, (by_id.get(each.announced_id, each) for each in record.all))
 
 
 @frozen
@@ -146,18 +146,18 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
         (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payable, each, unavailable)
         for each in here
     ]
-    checked_there = [bridge_transfers.checked(services, payable, each, unavailable) for each in from_elsewhere]
+    checked_there = [following.checked(services, payable, each, unavailable) for each in from_elsewhere]
     decided = _decided(observations, _is_completed(services, record), now) if here else []
     has_ended = [each for each in checked_there if each.status is not AnnouncedStatus.PENDING]
-    if any(announcements.ends_unpaid(each) for each in decided) or has_ended:
+    if any(announced_rules.ends_unpaid(each) for each in decided) or has_ended:
         link = payable.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
-            later = (announcements.postpone(each, now) for each in here)
-            decided = [b if announcements.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
-            return Checked(_replaced(record, (*decided, *bridge_transfers.put_off(from_elsewhere, checked_there, now))))
+            later = (announced_rules.postpone(each, now) for each in here)
+            decided = [b if announced_rules.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
+            return Checked(_replaced(record, (*decided, *following.put_off(from_elsewhere, checked_there, now))))
         payable = _payment(services, record)
         decided = _decided(observations, payable.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
-    concluded = bridge_transfers.concluded(services, payable, record, from_elsewhere, checked_there)
+    concluded = following.concluded(services, payable, record, from_elsewhere, checked_there)
     checked = replace(
         _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
     )
@@ -165,7 +165,7 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
 
 
 def _postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
-    return announcements.postpone(announced, now) if announced.bridge_transfer is None else postponed(announced, now)
+    return announced_rules.postpone(announced, now) if announced.bridge_transfer is None else postponed(announced, now)
 
 
 def _observed(
@@ -187,9 +187,9 @@ def _decided(
     observations: Iterable[tuple[AnnouncedTransaction, Observation | None]], is_completed: bool, now: datetime
 ) -> list[AnnouncedTransaction]:
     return [
-        announcements.decide_unobserved(announced, is_completed, now)
+        announced_rules.decide_unobserved(announced, is_completed, now)
         if observation is None
-        else announcements.decide(announced, replace(observation, is_completed=is_completed), now)
+        else announced_rules.decide(announced, replace(observation, is_completed=is_completed), now)
         for announced, observation in observations
     ]
 

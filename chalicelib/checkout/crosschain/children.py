@@ -7,7 +7,7 @@ from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.checkout.crosschain.flows import routed
 from chalicelib.checkout.pipeline import Built, own
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.flows import QuoteFailure
 from chalicelib.crosschain.service.router.rules import Purpose, Route
 from chalicelib.crosschain.service.sources.rules import check_bridged, is_own, payer_of, source_for, wanted_for
@@ -50,7 +50,7 @@ def children(
     assert paying is not None, "a route leads from it"
     bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
     wanted = [wanted_for(positions[index], paying, payer) for index in bridged]
-    quoted = bridging.quotes(services, wanted, Purpose(link.account_id, link.token))
+    quoted = router.quotes(services, wanted, Purpose(link.account_id, link.token))
     found = dict(zip(bridged, quoted, strict=True))
     failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
     _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})

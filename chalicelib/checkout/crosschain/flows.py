@@ -10,7 +10,7 @@ from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.crosschain.service.sources.rules import (
     Payer,
@@ -36,7 +36,7 @@ def one(services: Services, position: Position, options: PayOptions) -> Built:
         return own(services, (position,), options)
     payer = payer_of(options.wallet, options.eoa_wallet)
     check_bridged(position)
-    route = bridging.quote(services, wanted_for(position, source, payer), purpose_of(position))
+    route = router.quote(services, wanted_for(position, source, payer), purpose_of(position))
     return routed(services, (position,), (route,), source, options)
 
 

@@ -1,6 +1,6 @@
 """Views that create payouts, and answer with the transactions that pay them."""
 
-from chalicelib.checkout.payouts import flows as payouts
+from chalicelib.checkout.payouts import flows
 from chalicelib.checkout.payouts.schemas import (
     Payout,
     PayoutBatch,
@@ -22,7 +22,7 @@ def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:
     if body.recurrence is not None:
         created = recurring.create(call.services, owner, body.draft(), body.fee, body.recurrence.plan)
         return created_answer(created, call.services.settings.transaction_value_form)
-    prepared = payouts.pay_out(call.services, owner, body.draft(), body.terms)
+    prepared = flows.pay_out(call.services, owner, body.draft(), body.terms)
     return payout_answer(prepared, call.services.settings.value_form(published_form(prepared, "bignumber")))
 
 
@@ -30,6 +30,6 @@ pay_out_by_former_path = pay_out
 
 
 def pay_batch(call: Call[PayoutBatch, None]) -> PayoutBatchCreated:
-    prepared = payouts.pay_batch(call.services, call.caller.owner, Viewer.of(call.caller), call.body.draft())
+    prepared = flows.pay_batch(call.services, call.caller.owner, Viewer.of(call.caller), call.body.draft())
     value_form = call.services.settings.value_form
     return batch_answer(prepared, approvals=value_form("plain"), payment=value_form("bignumber"))

@@ -4,7 +4,8 @@ from enum import StrEnum
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata import multicall3, plain_transfers
+from chalicelib.chains.calldata import multicall3
+from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
 from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.networks import Network
@@ -15,7 +16,7 @@ NO_MORE_THAN_THE_FEE = (
     "What is at the address is not more than the fee of a payment: it waits for more, and is paid out with that"
 )
 NO_DEPLOYER = (
-    f"This network has no contract at {plain_transfers.DEPLOYER}, which deploys the address: what is there can be had "
+    f"This network has no contract at {plain_transfer_calldata.DEPLOYER}, which deploys the address: what is there can be had "
     "once somebody has put the deterministic deployer there"
 )
 REFUSED = (
@@ -62,10 +63,10 @@ def emptying(terms: PlainTransferTerms, network: str, token: str | None, state: 
     if is_owed and state.balance <= terms.fee_amount:
         return Emptying(purpose, unavailable=NO_MORE_THAN_THE_FEE)
     address = plain_transfer_address(terms)
-    call = plain_transfers.pay_out(address) if is_owed else plain_transfers.rescue(address, token)
+    call = plain_transfer_calldata.pay_out(address) if is_owed else plain_transfer_calldata.rescue(address, token)
     if state.is_deployed:
         return Emptying(purpose, call)
     if not state.has_deployer:
         return Emptying(purpose, unavailable=NO_DEPLOYER)
-    calls = [Call(each.to, each.data) for each in (plain_transfers.deploy(terms), call)]
+    calls = [Call(each.to, each.data) for each in (plain_transfer_calldata.deploy(terms), call)]
     return Emptying(purpose, multicall3.all_or_nothing(network, calls))

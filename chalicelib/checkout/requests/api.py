@@ -1,6 +1,6 @@
 """Views for the payers of a request: the transactions that pay it, and the routes."""
 
-from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests import flows
 from chalicelib.checkout.requests.schemas import (
     RequestPayAnswer,
     RequestPayQuery,
@@ -22,7 +22,7 @@ from chalicelib.platform.http.view import Call
 def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer | GaslessAnswer:
     query, caller = call.query, call.caller
     options = PayOptions(query.payer, query.source)
-    made = requests.pay(
+    made = flows.pay(
         call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account,
         is_gasless=query.gasless == "true",
     )
@@ -36,7 +36,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | Payment
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:
     query, caller = call.query, call.caller
     services = call.services
-    direct, others = requests.routes(
+    direct, others = flows.routes(
         services, call.path["request_id"], caller.owner, Viewer.of(caller), query.wallet, query.part
     )
     return routes_answer(direct, others, services.settings)

@@ -4,7 +4,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS, same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import made_from
 from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.calldata.transaction import Transaction
@@ -60,15 +60,15 @@ def operation_call(payment: CommercePayment, pending: PendingOperation, contract
     info, fee = info_of(payment, pending.payer), CaptureFee(pending.fee_bps, pending.fee_receiver or ZERO_ADDRESS)
     match pending.kind:
         case OperationKind.AUTHORIZE:
-            return calls.authorize(info, contracts, pending.amount, _collection(pending, contracts))
+            return escrow_calls.authorize(info, contracts, pending.amount, _collection(pending, contracts))
         case OperationKind.CHARGE:
-            return calls.charge(info, contracts, pending.amount, _collection(pending, contracts), fee)
+            return escrow_calls.charge(info, contracts, pending.amount, _collection(pending, contracts), fee)
         case OperationKind.CAPTURE:
-            return calls.capture(info, contracts, pending.amount, fee)
+            return escrow_calls.capture(info, contracts, pending.amount, fee)
         case OperationKind.VOID:
-            return calls.void(info, contracts)
+            return escrow_calls.void(info, contracts)
         case OperationKind.REFUND:
-            return calls.refund(info, contracts, pending.amount)
+            return escrow_calls.refund(info, contracts, pending.amount)
 
 
 def operator_calls(
@@ -83,7 +83,7 @@ def operator_calls(
 
 def payer_calls(payment: CommercePayment, payer: str, contracts: EscrowContracts) -> tuple[Transaction, Transaction]:
     """What a payer sends, in this order: the allowance for the collector, and the approval of the terms."""
-    return calls.pre_approve(info_of(payment, payer), contracts)
+    return escrow_calls.pre_approve(info_of(payment, payer), contracts)
 
 
 def _collection(pending: PendingOperation, contracts: EscrowContracts) -> Collection:

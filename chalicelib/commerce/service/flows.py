@@ -25,7 +25,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials.store import has_approvals
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 
 
 @frozen
@@ -116,13 +116,13 @@ def _place(services: Services, owner: Owner, contracts: EscrowContracts) -> Plac
         if not wallet.startswith("0x"):
             raise BadRequest(f"The operatorWalletAddress of this client ID, {wallet}, is not an EVM address: change it")
         return Place(contracts.escrow, wallet, is_service_operator=False)
-    if not relayer.can_submit(services, contracts.network):
+    if not relayer_flows.can_submit(services, contracts.network):
         raise BadRequest(
             f"Nobody can operate a payment on {contracts.network}: ask whoever runs this service to set a key for the "
             "network (RELAYER_KEYS), or create the payment by the API with a client ID that has an "
             "operatorWalletAddress"
         )
-    return Place(contracts.escrow, relayer.account_address(services, contracts.network), is_service_operator=True)
+    return Place(contracts.escrow, relayer_flows.account_address(services, contracts.network), is_service_operator=True)
 
 
 def _with_defaults(services: Services, owner: Owner, draft: Draft) -> tuple[Draft, Lifetimes]:

@@ -21,7 +21,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.keys.signer import NoRelayer
 
 
@@ -70,7 +70,7 @@ def advance(services: Services, payment: CommercePayment) -> CommercePayment:
     if pending.kind is OperationKind.REFUND:
         return refunding.advance(services, payment, pending)
     (key,) = pending.call_keys
-    known = relayer.outcome(services, key)
+    known = relayer_flows.outcome(services, key)
     if known is not None:
         return steps.after_outcome(services, payment, known)
     if rules.gives_up(payment, pending, services.clock()):
@@ -111,7 +111,7 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
     """
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
-    run = relayer.tried(services, payment.operator, call)
+    run = relayer_flows.tried(services, payment.operator, call)
     if not run.success:
         raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
 
@@ -132,4 +132,4 @@ def _submitted(services: Services, payment: CommercePayment) -> PendingOperation
 
 
 def _sent_hash(services: Services, pending: PendingOperation) -> str | None:
-    return relayer.sent_hash(services, pending.call_keys[-1]) if pending.call_keys else None
+    return relayer_flows.sent_hash(services, pending.call_keys[-1]) if pending.call_keys else None

@@ -7,7 +7,7 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.escrow import signatures
+from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
 from chalicelib.chains.calldata.escrow.calls import reclaim
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
@@ -43,7 +43,7 @@ def payer_options(services: Services, payment: CommercePayment, wallet: str) -> 
     contracts = contracts_of(payment, services.settings.escrow_contracts)
     info = info_of(payment, wallet)
     domain = services.chains.evm(payment.network).read_erc3009_domain(info)
-    erc3009 = signatures.erc3009_typed_data(info, contracts, domain) if domain is not None else None
+    erc3009 = escrow_signatures.erc3009_typed_data(info, contracts, domain) if domain is not None else None
     permit2, approval = _permit2(payment, wallet, contracts)
     transactions = payer_calls(payment, wallet, contracts)
     return PayerOptions(hash_for(payment, wallet, contracts), transactions, erc3009, permit2, approval)
@@ -126,4 +126,4 @@ def _permit2(
     except LookupError:
         return None, None
     approval = erc20.approve(token_address(payment), spender, payment.max_amount)
-    return signatures.permit2_typed_data(info_of(payment, wallet), contracts), approval
+    return escrow_signatures.permit2_typed_data(info_of(payment, wallet), contracts), approval

@@ -8,7 +8,7 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.scanning import store as scanning
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
@@ -42,8 +42,8 @@ def _load(services: Services, owner: Owner, request_id: str) -> tuple[PayableLin
 def read_until(services: Services, payment: CommercePayment) -> "Agreed[datetime] | None":
     """Up to when everything of its network that is about a payment was read and recorded; None if that is not known.
     Two reads."""
-    cursor = scanning.cursor(services.store, payment.network)
-    if cursor is None or scanning.has_work(services.store, (payment.payable_id,)):
+    cursor = scan_store.cursor(services.store, payment.network)
+    if cursor is None or scan_store.has_work(services.store, (payment.payable_id,)):
         return None
     return cursor.ends_until
 

@@ -23,7 +23,7 @@ from chalicelib.commerce.core.records import CommercePayment, PendingOperation
 from chalicelib.commerce.service import rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call, token_address
 from chalicelib.platform.services import Services
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, Taking
@@ -71,7 +71,7 @@ def advance(services: Services, payment: CommercePayment, pending: PendingOperat
 
 def _take(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     key = pending.call_keys[-1]
-    known = relayer.outcome(services, key)
+    known = relayer_flows.outcome(services, key)
     if known is None and rules.gives_up(payment, pending, services.clock()):
         return steps.give_up(services, payment, key, rules.TOO_LATE)
     if known is None:
@@ -92,11 +92,11 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
 def _spend(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Has what was taken refunded, or returned: each key accepts one call, whichever of the two came first."""
     key = _keys(pending, SPEND)[-1]
-    known = relayer.accepted(services, key)
+    known = relayer_flows.accepted(services, key)
     if known is not None:
         return _after_spend(services, payment, pending, *known)
     (take,) = _keys(pending, TAKE)
-    taken = relayer.outcome(services, take)
+    taken = relayer_flows.outcome(services, take)
     if taken is None or taken.status is not CallStatus.SUCCEEDED:  # since a fork deeper than the confirmations
         return steps.keep(services, payment) if taken is None else steps.after_outcome(services, payment, taken)
     _watch(services, payment, pending)
@@ -108,7 +108,7 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
         made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     submission = steps.submit(services, payment, key, made, moves=_move(payment, pending, inward=False))
     assert payment.pending is not None
-    sent = relayer.sent_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
+    sent = relayer_flows.sent_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
     return steps.keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
 
 
@@ -144,7 +144,7 @@ def _unapproved(services: Services, payment: CommercePayment, pending: PendingOp
     if reading.tokens[token].allowance >= pending.amount:
         return None
     keys = _keys(pending, APPROVE)
-    known = relayer.outcome(services, keys[-1])
+    known = relayer_flows.outcome(services, keys[-1])
     if known is not None and known.status is not CallStatus.UNKNOWN:
         following = rules.call_key(payment, pending, f"{APPROVE}/{len(keys) + 1}")
         more = replace(pending, call_keys=(*pending.call_keys, following))

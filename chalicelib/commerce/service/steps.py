@@ -21,9 +21,9 @@ from chalicelib.commerce.service import rules
 from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Reference
-from chalicelib.payments.scanning import store as scanning
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
@@ -51,7 +51,7 @@ def submit(
     if (reason := trouble(services, payment)) is not None:
         return Submission(key, SubmissionStatus.POSTPONED, reason)
     call = replace(call_of(services, payment, key, made, takes), moves=moves)
-    (submission,) = relayer.submit(services, [call])
+    (submission,) = relayer_flows.submit(services, [call])
     if submission.status is not SubmissionStatus.ACCEPTED:
         facts = {"payable": payment.payable_id, "network": payment.network, "reason": submission.reason}
         services.log.warning("commerce call refused", extra=facts)
@@ -121,7 +121,7 @@ def after_submission(services: Services, payment: CommercePayment, submission: S
     assert payment.pending is not None
     if submission.status is SubmissionStatus.REFUSED:
         return give_up(services, payment, submission.key, submission.reason or "the call would revert")
-    sent = relayer.sent_hash(services, submission.key)
+    sent = relayer_flows.sent_hash(services, submission.key)
     return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
 
 
@@ -147,10 +147,10 @@ def has_event_to_come(services: Services, payment: CommercePayment, known: Outco
 
 def is_recorded(services: Services, payment: CommercePayment, known: Outcome) -> bool:
     """Whether everything of the block of a transaction is recorded. Two reads."""
-    cursor = scanning.cursor(services.store, payment.network)
+    cursor = scan_store.cursor(services.store, payment.network)
     if cursor is None or known.block_number is None or cursor.scanned_to < known.block_number:
         return False
-    return not scanning.has_work(services.store, (payment.payable_id,))
+    return not scan_store.has_work(services.store, (payment.payable_id,))
 
 
 def go_back(services: Services, payment: CommercePayment, reason: str, *withdrawn: RelayedCall) -> CommercePayment:
@@ -165,7 +165,7 @@ def give_up(services: Services, payment: CommercePayment, key: str, reason: str)
 
     Raises WriteConflict if another worker has submitted the call in the meantime, too: then it goes on.
     """
-    return go_back(services, payment, reason, relayer.withdrawal(services, payment.network, key, reason))
+    return go_back(services, payment, reason, relayer_flows.withdrawal(services, payment.network, key, reason))
 
 
 def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
@@ -184,9 +184,9 @@ def _written(services: Services, payment: CommercePayment, *others: RelayedCall)
 
 def trouble(services: Services, payment: CommercePayment) -> str | None:
     """Why the service can submit nothing for a payment: it has no account on the network, or another one by now."""
-    if not relayer.can_submit(services, payment.network):
+    if not relayer_flows.can_submit(services, payment.network):
         return f"The service sends no transactions on {payment.network} any more"
-    if not same_address(relayer.account_address(services, payment.network), payment.operator):
+    if not same_address(relayer_flows.account_address(services, payment.network), payment.operator):
         return f"The service's account on {payment.network} is not the operator {payment.operator} any more"
     return None
 

@@ -8,8 +8,7 @@ from datetime import timedelta
 from itertools import takewhile
 
 from chalicelib.base.errors import ValidationFailed
-from chalicelib.offramp.payers import bank_accounts, rules, store
-from chalicelib.offramp.payers import flows as payers
+from chalicelib.offramp.payers import bank_accounts, flows, rules, store
 from chalicelib.offramp.payers.details import bank_details
 from chalicelib.offramp.payers.erasure import forget
 from chalicelib.offramp.payers.reading import Kept
@@ -67,7 +66,7 @@ def _check_payer(services: Services, payer: Payer) -> None:
     key = privacy.data_key(services, payer.user_id) if user is None or payer.update is not None else None
     if key is not None:
         with suppress(ValidationFailed, rules.PayerNotFound):
-            payers.submit(services, Kept(payer, key))
+            flows.submit(services, Kept(payer, key))
 
 
 def _check_account(services: Services, account: BankAccount) -> None:

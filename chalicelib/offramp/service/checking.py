@@ -6,7 +6,7 @@ Events of the provider tell of every change. This makes good those that were los
 from datetime import timedelta
 from itertools import takewhile
 
-from chalicelib.offramp.core import store
+from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import Advance, checked, is_late, is_open, missed
 from chalicelib.offramp.service.flows import commit, pace, take
@@ -43,7 +43,7 @@ def check_due(services: Services) -> int:
             unavailable.append(error)
             return False
 
-    due = store.due(services.store, services.clock(), _DUE_PER_SHARD, services.entropy(1)[0])
+    due = offramp_store.due(services.store, services.clock(), _DUE_PER_SHARD, services.entropy(1)[0])
     in_time = takewhile(lambda _: services.clock() < deadline and not unavailable, due)
     return sweeping.each(services.log, in_time, check)
 

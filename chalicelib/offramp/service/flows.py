@@ -9,11 +9,11 @@ from datetime import timedelta
 
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits
-from chalicelib.offramp.core import store
+from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import Order, OrderStatus, request_id_of
 from chalicelib.offramp.core.rules import Advance, Notification, Pace, after_report, is_under_way
-from chalicelib.offramp.payers import reading
-from chalicelib.offramp.payers import rules as payers
+from chalicelib.offramp.payers import reading as payer_reading
+from chalicelib.offramp.payers import rules as payer_rules
 from chalicelib.offramp.payers import store as payer_store
 from chalicelib.offramp.payers.records import BankAccount, Payer
 from chalicelib.offramp.payers.reports import UNKNOWN_SUBJECT
@@ -47,12 +47,16 @@ def for_bank_account(
     BadRequest, Forbidden, NotFound or Conflict with what to do, ProviderUnavailable.
     """
     if chosen.both is None:
-        if request.payee and chosen.details_id is None and store.order(services.store, request.request_id) is None:
+        if (
+            request.payee
+            and chosen.details_id is None
+            and offramp_store.order(services.store, request.request_id) is None
+        ):
             return request
         raise BadRequest("This request is paid out to a bank account: give clientUserId and paymentDetailsId")
     check_changes(owner, request)
-    payer, account = reading.payable(services, owner.account_id, *chosen.both)
-    order = store.order(services.store, request.request_id)
+    payer, account = payer_reading.payable(services, owner.account_id, *chosen.both)
+    order = offramp_store.order(services.store, request.request_id)
     if order is not None:
         rules.check_order(order, payer, account)
         return _renewed(services, request, order, amount)
@@ -148,7 +152,7 @@ def _deposited(
     counted = replace(after.order, is_counted=is_under_way(after.order))
     people = _payers(services, order, counted)
     if any(each.erased_at for each in people):
-        raise NotFound(reading.NOBODY)
+        raise NotFound(payer_reading.NOBODY)
     services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
     webhooks.queue_announcements(services, after.events)
     return written(counts.marked(after.request))
@@ -181,4 +185,4 @@ def _payers(services: Services, before: Order, after: Order) -> list[Payer]:
     """The payer with the order counted, or not any more; nothing if that does not change. One read if it does."""
     change = after.is_counted - before.is_counted
     payer = payer_store.payer(services.store, after.user_id) if change else None
-    return [] if payer is None else [payers.with_orders(payer, change)]
+    return [] if payer is None else [payer_rules.with_orders(payer, change)]

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.agreement import TooFewNodes, agree, agreed_facts, 
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
-from chalicelib.payments.announced import rules as announcements
+from chalicelib.payments.announced import rules
 from chalicelib.payments.announced.announcements import names_payment, pays_link
 from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
@@ -127,14 +127,14 @@ def execution(
         return announced, newest, None
     block, max_span = announced.scanned_to, max(range_limit // 2, 1)
     for _ in range(_RANGES_PER_CHECK):
-        last = min(block + announcements.span_of(announced, max_span), newest)
+        last = min(block + rules.span_of(announced, max_span), newest)
         try:
             event = _safe_event(chain, announced.wallet, announced.safe_tx_hash, BlockRange(block + 1, last))
         except (RangeTooLarge, ChainUnavailable) as error:
             facts = {"announced_id": announced.announced_id, "blocks": last - block, "reason": str(error)}
             services.log.warning("events of a Safe not read", extra=facts)
-            return announcements.narrowed(announced, last - block), block, None
-        block, announced = last, announcements.widened(announced, max_span)
+            return rules.narrowed(announced, last - block), block, None
+        block, announced = last, rules.widened(announced, max_span)
         if event is not None:
             return announced, block, Execution(event.success, event.block_number, event.transaction_hash)
         if block == newest:

@@ -2,11 +2,10 @@
 
 from datetime import datetime
 
-from chalicelib.accounts.branding import flows as brandings
+from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.errors import Forbidden
-from chalicelib.payments.links import flows as links
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import flows, reading
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import fee_plan_or_null
 from chalicelib.payments.links.listed import LinksPage, LinksPagination, ListedLink, LookupQuery
@@ -30,13 +29,13 @@ from chalicelib.platform.storage.pages import page_after
 
 
 def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymentCreated:
-    payable = links.create(call.services, call.caller.owner, call.body.draft())
+    payable = flows.create(call.services, call.caller.owner, call.body.draft())
     return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 
 def update_secure_payment(call: Call[UpdateSecurePayment, None]) -> SecurePaymentUpdated:
     token, viewer = call.path["token"], reading.Viewer.of(call.caller)
-    payable = links.change_expiry(call.services, token, viewer, call.actor, call.body.expires_at)
+    payable = flows.change_expiry(call.services, token, viewer, call.actor, call.body.expires_at)
     return SecurePaymentUpdated.from_record(payable.link)
 
 
@@ -71,7 +70,7 @@ def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFou
     token = payable.link.token
     is_claimed = token in multicalls.claimed_tokens(services, {token: payable}, now)
     reason = block_reason(payable, payable.link, is_claimed, now)
-    client_branding = brandings.of_client(services, payable.link.client_id)
+    client_branding = branding.of_client(services, payable.link.client_id)
     return _found(payable, reason, now, services.settings.pay_url, client_branding)
 
 

@@ -10,8 +10,7 @@ from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording import commerce as escrows
-from chalicelib.payments.recording import matching, refunds, unmatched, valuing
+from chalicelib.payments.recording import commerce, matching, refunds, unmatched, valuing
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
@@ -146,7 +145,7 @@ def refunding(
     for entry in entries:
         if entry.escrow is not None:
             payment = payable.commerce
-            sent = escrows.returned(payment, entry) if payment is not None else None
+            sent = commerce.returned(payment, entry) if payment is not None else None
             found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
             continue
         key = refunds.refund_key(entry)
@@ -191,7 +190,7 @@ def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) ->
         if (entry.tx_hash, entry.event_key) in moved:
             continue
         if entry.escrow is not None:
-            paid = escrows.paid(payable.commerce, entry) if payable.commerce is not None else None
+            paid = commerce.paid(payable.commerce, entry) if payable.commerce is not None else None
             found += [(paid, request)] if paid is not None else []
         elif mismatch(payable, request, entry) is None:
             found.append((entry, request))

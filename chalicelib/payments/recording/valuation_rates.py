@@ -84,10 +84,12 @@ class ValuationRates:
         """The rates that are, or may be, held for a payment that a bridge brought."""
         if entry.fill_key is None:
             return []
-        from chalicelib.payments.requests.quotes import store as quotes
+        from chalicelib.payments.requests.quotes import store as quote_store
 
         return [
-            each for each in quotes.all_locked(self._services.store, request.request_id) if is_locked_for(each, entry)
+            each
+            for each in quote_store.all_locked(self._services.store, request.request_id)
+            if is_locked_for(each, entry)
         ]
 
     def _quotes(self, request_id: str, instant: datetime) -> "Given":

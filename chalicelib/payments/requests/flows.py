@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees import flows as payees
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
@@ -217,5 +217,5 @@ def terms_of(services: Services) -> Terms:
 def bound_destination(services: Services, owner: Owner) -> Destination | None:
     """The active payee destination that the owner's client id is bound to. One read if there may be one."""
     record_id = owner.settings.payee_destination_id
-    record = destinations.bound_to(services, owner.account_id, record_id) if record_id else None
+    record = payees.bound_to(services, owner.account_id, record_id) if record_id else None
     return record.route if record else None

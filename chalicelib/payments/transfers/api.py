@@ -8,8 +8,7 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.payments.transactions import TransactionAnswer, explanation_answer, transaction_answer
-from chalicelib.payments.transfers import flows as transfers
-from chalicelib.payments.transfers import order_refunds
+from chalicelib.payments.transfers import flows, order_refunds
 from chalicelib.payments.transfers.flows import ListedTransfer, Listing
 from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.payments.transfers.rules import ClassifiedTransfer
@@ -26,12 +25,12 @@ from chalicelib.platform.settings import ValueForm
 
 
 def list_transfers(call: Call[None, None]) -> TransfersAnswer:
-    listing = transfers.list_of_link(call.services, call.path["token"], Viewer.of(call.caller))
+    listing = flows.list_of_link(call.services, call.path["token"], Viewer.of(call.caller))
     return TransfersAnswer(token=call.path["token"], transfers=_transfers(call, listing), truncated=listing.truncated)
 
 
 def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
-    request, listing = transfers.list_of_request(call.services, call.path["request_id"], Viewer.of(call.caller))
+    request, listing = flows.list_of_request(call.services, call.path["request_id"], Viewer.of(call.caller))
     return RequestTransfersAnswer(
         requestId=request.request_id,
         paymentReference=request.payment_reference,

@@ -18,8 +18,7 @@ from chalicelib.payments.recording import unmatched
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.transfers import refund_offers
-from chalicelib.payments.transfers import rules as transfers
+from chalicelib.payments.transfers import refund_offers, rules
 from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.payments.transfers.refund_references import kept
 from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
@@ -103,7 +102,7 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
     for request in requests:
         paid = payment_store.payments(services.store, request.request_id)
         stored = payment_store.unmatched_transfers(services.store, request.request_id)
-        classified += transfers.classify(link, request, paid, stored)
+        classified += rules.classify(link, request, paid, stored)
         is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.dust_count > 0
     listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
     return Listing(listed, is_truncated or len(classified) > MAX_LISTED)
@@ -226,7 +225,7 @@ def _listed_transfer(
     if offer is not None:
         return ListedTransfer(each, offer.payer, offer)
     address = payer.address if payer is not None else None
-    return ListedTransfer(transfers.without_payer(each), address, unavailable=_unavailable(each, payer, wallets))
+    return ListedTransfer(rules.without_payer(each), address, unavailable=_unavailable(each, payer, wallets))
 
 
 def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets: frozenset[str]) -> str | None:

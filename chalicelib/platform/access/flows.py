@@ -19,7 +19,7 @@ from chalicelib.platform.access.credentials.rules import (
 )
 from chalicelib.platform.access.modes import Mode, Tier
 from chalicelib.platform.access.people.records import Membership, Person
-from chalicelib.platform.access.rate_limits import store as limits_store
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
 from chalicelib.platform.access.sessions import flows as sessions
@@ -72,7 +72,7 @@ def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "
     """
     secret_hash = credential_hash(services.settings.page_client_id)
     digest = caller_digest(f"{secret_hash}/{purpose}", ip_address)
-    until, version = _ban_of(limits_store.ban(services.store, digest))
+    until, version = _ban_of(limit_store.ban(services.store, digest))
     return Caller(
         mode=Mode.CLIENT_ID,
         account_id="",
@@ -89,7 +89,7 @@ def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "
 
 def _at_address(services: Services, group: str, origin: str | None, ip_address: str, reads_ban: bool) -> Caller:
     digest = caller_digest(group, ip_address)
-    ban = limits_store.ban(services.store, digest) if reads_ban else None
+    ban = limit_store.ban(services.store, digest) if reads_ban else None
     return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_ban_of(ban))
 
 

@@ -9,7 +9,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.readings import TokenBalances
 from chalicelib.platform.services import Services
-from chalicelib.relayer import store as relayer
+from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import rules, store
 from chalicelib.relayer.holdings.records import Holding, Move
@@ -49,7 +49,7 @@ def permission(
         return Permission({}, {})
     network, places = calls[0].network, [move.place for _, move in spending]
     first = min(each.nonce for each in balances)
-    under_way = relayer.transactions_from(services.store, network, account, first, _MOST_UNDER_WAY)
+    under_way = relayer_store.transactions_from(services.store, network, account, first, _MOST_UNDER_WAY)
     if len(under_way) == _MOST_UNDER_WAY:
         raise ChainUnavailable(f"A {network} node has not executed what is under way")
     entries, sums = store.entries_and_sums(services.store, network, account, places, dict(places))

@@ -14,7 +14,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import retry, try_write
 from chalicelib.platform.storage.store import WriteConflict, written
-from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
@@ -74,7 +74,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
         fail(services, delivery)
         return
     body = body_for(endpoint, body)
-    route = circuits.route(circuit, services.clock())
+    route = circuit_rules.route(circuit, services.clock())
     if route is Route.WAIT:
         _set_aside(services, delivery)
     elif route is not Route.ATTEMPT and not in_slow_lane:
@@ -129,7 +129,7 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
 
 
 def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery, body: str) -> None:
-    probing = circuits.begin_probe(circuit, services.clock())
+    probing = circuit_rules.begin_probe(circuit, services.clock())
     if try_write(services.store, probing):
         _attempt(services, endpoint, written(probing), delivery, body, is_probe=True)
     else:
@@ -168,22 +168,22 @@ def _note_outcome(
     services: Services, circuit: Circuit | None, delivery: Delivery, result: PostResult, is_probe: bool
 ) -> None:
     """Writes the circuit if the outcome changes it."""
-    now, alive = services.clock(), circuits.is_alive(result.status)
+    now, alive = services.clock(), circuit_rules.is_alive(result.status)
 
     def note(current: Circuit | None) -> None:
-        before = current or circuits.new_circuit(
+        before = current or circuit_rules.new_circuit(
             delivery.webhook_id, delivery.account_id, delivery.client_id, now, delivery.is_public
         )
         if alive:
-            after = circuits.after_success(before, now, timedelta(milliseconds=result.duration_ms))
+            after = circuit_rules.after_success(before, now, timedelta(milliseconds=result.duration_ms))
         else:
-            after = circuits.after_failure(before, delivery.delivery_id, is_probe, now)
+            after = circuit_rules.after_failure(before, delivery.delivery_id, is_probe, now)
         if after == before:
             return
-        event = circuits.failing_event(after, event_context(services)) if is_probe else None
+        event = circuit_rules.failing_event(after, event_context(services)) if is_probe else None
         events = [event] if event else []
         services.store.write(replace(after, is_notified=after.is_notified or bool(events)), *events)
-        if is_probe and circuits.is_long_open(after, now):
+        if is_probe and circuit_rules.is_long_open(after, now):
             known = {"webhook_id": after.webhook_id, "account_id": after.account_id, "since": after.failing_since}
             services.log.error("webhook fails for an hour", extra=known)
         if after.state is not before.state:

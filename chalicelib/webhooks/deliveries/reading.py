@@ -5,8 +5,8 @@ from datetime import datetime
 from chalicelib.base.errors import NotFound
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.webhooks import store as events
-from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks import store as event_store
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.deliveries import store
@@ -34,7 +34,7 @@ def of_event(services: Services, account_id: str, event_id: str) -> tuple[Delive
 
     Raises NotFound if the account has no such event.
     """
-    event = events.event(services.store, event_id)
+    event = event_store.event(services.store, event_id)
     if event is None or event.account_id != account_id or event.vanishes_at <= services.clock():
         raise NotFound("Event not found")
     owners = dict.fromkeys((None, event.client_id))
@@ -84,4 +84,4 @@ def _probe_now(services: Services, endpoint: Endpoint) -> None:
     circuit = circuit_store.circuit(services.store, endpoint.webhook_id)
     if circuit is not None and circuit.state is CircuitState.OPEN:
         # False: a probe has just begun or ended
-        try_write(services.store, circuits.probe_now(circuit, services.clock()))
+        try_write(services.store, circuit_rules.probe_now(circuit, services.clock()))

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
-from chalicelib.webhooks import signatures
+from chalicelib.webhooks import signatures as webhook_signatures
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import hears_of, receivers, receives
@@ -169,8 +169,8 @@ def delivery_headers(
     """
     headers = {
         "content-type": "application/json",
-        **signatures.standard_headers(delivery.delivery_id, secrets, body, now),
-        **signatures.own_headers(brands, secrets, body),
+        **webhook_signatures.standard_headers(delivery.delivery_id, secrets, body, now),
+        **webhook_signatures.own_headers(brands, secrets, body),
     }
     for brand in brands:
         headers[f"x-{brand}-delivery"] = delivery.delivery_id

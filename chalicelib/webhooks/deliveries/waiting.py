@@ -2,7 +2,7 @@
 
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.webhooks.circuits import rules as circuits
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries import store
@@ -41,7 +41,7 @@ def tend(services: Services, webhook_id: str) -> None:
     elif more:
         queue_tending(services, circuit)
     else:
-        _write_and_continue(services, circuits.close(circuit, services.clock()))
+        _write_and_continue(services, circuit_rules.close(circuit, services.clock()))
 
 
 def _waiting(services: Services, webhook_id: str) -> tuple[list[Delivery], bool]:
@@ -53,7 +53,7 @@ def _release(services: Services, circuit: Circuit, waiting: list[Delivery], foun
     now = services.clock()
     released = store.change_all(services.store, [(each, release(each, now)) for each in waiting])
     queue_now(services, released)
-    _write_and_continue(services, circuits.after_draining(circuit, found, now))
+    _write_and_continue(services, circuit_rules.after_draining(circuit, found, now))
 
 
 def _write_and_continue(services: Services, circuit: Circuit) -> None:

@@ -13,7 +13,7 @@ from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import changes_only_public
 from chalicelib.platform.http.view import AnyCall, Call
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.schemas import (
     ClientIdChoice,
@@ -44,14 +44,14 @@ def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
     """The webhook of the path. Raises NotFound if it is not one of those that are meant."""
     account_id, webhook_id = call.caller.account_id, call.path["webhook_id"]
     if _means_any(call, choice):
-        return webhooks.endpoint_of_any(call.services, account_id, webhook_id)
+        return flows.endpoint_of_any(call.services, account_id, webhook_id)
     client_id, only_public = client_id_of(call, choice), finds_only_public(call)
-    return webhooks.own_endpoint(call.services, account_id, client_id, webhook_id, only_public=only_public)
+    return flows.own_endpoint(call.services, account_id, client_id, webhook_id, only_public=only_public)
 
 
 def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
-    endpoint, secret = webhooks.register(
+    endpoint, secret = flows.register(
         call.services, call.actor, client_id, call.caller.mode, body.url, body.events or ALL_EVENTS, call.source
     )
     return WebhookCreated.of(endpoint, secret)
@@ -60,9 +60,9 @@ def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
 def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
     account_id = call.caller.account_id
     if _means_any(call, call.query):
-        return [WebhookAnswer.of(each) for each in webhooks.list_all(call.services, account_id)]
+        return [WebhookAnswer.of(each) for each in flows.list_all(call.services, account_id)]
     client_id, only_public = client_id_of(call, call.query), finds_only_public(call)
-    found = webhooks.list_endpoints(call.services, account_id, client_id, only_public=only_public)
+    found = flows.list_endpoints(call.services, account_id, client_id, only_public=only_public)
     return [WebhookAnswer.of(each) for each in found]
 
 
@@ -70,19 +70,19 @@ def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookA
     endpoint = endpoint_of(call, call.query)
     is_active, events, is_confirmed = (call.body or UpdateWebhook()).applied_to(endpoint)
     _check_may_change(call, is_confirmed or endpoint.is_confirmed)
-    return WebhookAnswer.of(webhooks.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
+    return WebhookAnswer.of(flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
 
 
 def rotate_webhook_secret(call: Call[RotateSecret | None, ClientIdChoice]) -> SecretRotated:
     endpoint, shown = endpoint_of(call, call.query), ids.webhook_secret(call.entropy)
     overlap = timedelta(hours=(call.body or RotateSecret()).overlapHours)
-    return SecretRotated.of(*webhooks.rotate_secret(call.services, call.actor, endpoint, overlap, shown))
+    return SecretRotated.of(*flows.rotate_secret(call.services, call.actor, endpoint, overlap, shown))
 
 
 def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:
     endpoint = endpoint_of(call, call.query)
     _check_may_change(call, endpoint.is_confirmed)
-    webhooks.delete(call.services, call.actor, endpoint)
+    flows.delete(call.services, call.actor, endpoint)
     return WebhookDeleted(id=endpoint.webhook_id, deleted=True)
 
 

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.accounts.changes import applying
-from chalicelib.accounts.changes import store as changes
+from chalicelib.accounts.changes import applying, store
 from chalicelib.base.email_addresses import email_address
 from chalicelib.base.records import Key
-from chalicelib.mail import changes as notices
+from chalicelib.mail import changes as mail_changes
 from chalicelib.mail import store as mail_store
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from tests.fakes.world import World
 from tests.support.teams import HOUR, Team
 
@@ -31,7 +30,7 @@ def mailing(world: World, *confirmed: str) -> Team:
     """A team where e-mail is sent, to those who have confirmed their addresses."""
     team = Team(World(world.client, mail_sender="pay@shop.example"))
     for name in confirmed:
-        identity = people.identity(team.world.services.store, f"{name}@shop.example")
+        identity = person_store.identity(team.world.services.store, f"{name}@shop.example")
         assert identity is not None
         team.world.services.store.write(replace(identity, verified_at=team.world.now))
     return team
@@ -58,7 +57,7 @@ def test_the_whole_delay_runs_from_the_mail_to_somebody_else_or_for_a_week_when_
 def test_mails_that_were_not_sent_or_came_back_notify_nobody(world: World) -> None:
     team = mailing(world, "ann", "bob")
     asked = team.ask(team.by("ann"))
-    notices.tell(team.world.services)
+    mail_changes.tell(team.world.services)
     team.world.advance(25 * HOUR)
     assert applying.run_due(team.world.services) == 0, "they wait in the queue"
     for name in ("ann", "bob"):
@@ -82,10 +81,10 @@ def test_what_waits_for_its_notice_is_not_due_meanwhile_and_takes_effect_on_time
     """Else an account whose mails come back would fill the batch of the sweep for all."""
     team = mailing(world, "ann", "bob")
     asked = team.ask(team.by("ann"))
-    notices.tell(team.world.services)
+    mail_changes.tell(team.world.services)
 
     def due() -> list[Key]:
-        return list(changes.due(team.world.services.store, team.world.now, 100, 0))
+        return list(store.due(team.world.services.store, team.world.now, 100, 0))
 
     team.world.advance(25 * HOUR)
     assert (len(due()), applying.run_due(team.world.services), due()) == (1, 0, [])

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.changes import applying
-from chalicelib.accounts.changes import store as changes
+from chalicelib.accounts.changes import store as changes_store
 from chalicelib.accounts.changes.records import ChangeState, PendingChange
 from chalicelib.accounts.changes.rules import MAX_OPEN
 from chalicelib.accounts.members import flows as members
 from chalicelib.accounts.members import invitations
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.payees import flows as payees
 from chalicelib.accounts.payees.records import Action, SigningNonce
 from chalicelib.accounts.payees.rules import checked_route, signing_data
 from chalicelib.base import ids
@@ -20,7 +20,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.webhooks.records import Event
@@ -121,7 +121,7 @@ def test_nobody_refuses_their_own_removal_or_another_role_of_their_own(team: Tea
     refused = team.decide("refuse", bob, removal.change_id)
     assert refused.status == 403 and refused.body["message"].startswith("This change is of your own membership")
     assert team.wait(25) == 1
-    assert people.membership(team.world.services.store, team.account_id, team.people["bob"]) is None
+    assert person_store.membership(team.world.services.store, team.account_id, team.people["bob"]) is None
 
 
 def test_nobody_withdraws_what_somebody_else_asked_for(team: Team) -> None:
@@ -158,13 +158,13 @@ def test_a_change_that_would_take_the_last_owner_fails(team: Team) -> None:
     assert sorted([team.call("read_change", team.by("carol"), change_id=each.change_id).body["state"] for each in (first, second)]) == [
         "applied", "failed"
     ]
-    roles = [each.role for each in people.members(team.world.services.store, team.account_id)]
+    roles = [each.role for each in person_store.members(team.world.services.store, team.account_id)]
     assert roles.count(Role.OWNER) == 1
 
 
 def test_decided_changes_hide_no_open_one_from_the_limit(team: Team) -> None:
     store, ann = team.world.services.store, team.by("ann")
-    decided = changes.change(store, team.account_id, team.ask(ann).change_id)
+    decided = changes_store.change(store, team.account_id, team.ask(ann).change_id)
     assert decided is not None and team.decide("withdraw", ann, decided.change_id).status == 200
     decided = replace(decided, state=ChangeState.WITHDRAWN, decided_at=team.world.now, version=0)
     decoys = [replace(decided, change_id=ids.ulid_from(team.world.now, number.to_bytes(10))) for number in range(1000)]
@@ -321,7 +321,7 @@ def test_a_destination_that_a_wallet_signs_for_a_client_id_waits_longer_than_its
     client = services.store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(team.client_id)))
     assert client is not None
     route = checked_route(team.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
-    nonce = destinations.issue_nonce(services, client, route, Action.ADD)
+    nonce = payees.issue_nonce(services, client, route, Action.ADD)
     signature = sign(team.wallet, signing_data(nonce, services.settings.brand))
     headers = {**team.by_key(), "x-client-id": team.client_id}
     asked = team.call("create_payee_destination", headers, {"nonce": nonce.nonce, "signature": signature})

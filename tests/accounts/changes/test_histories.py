@@ -18,7 +18,7 @@ from chalicelib.platform.access import flows as access
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, Person, Role
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import check_session
@@ -120,8 +120,8 @@ def test_a_session_that_outlasts_its_membership_is_found(monkeypatch: pytest.Mon
 
 def test_a_passkey_that_somebody_else_gets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def somebody(services: Services, member: Member) -> Person:
-        members = people.members(services.store, member.account.account_id)
-        found = people.person(services.store, max(each.person_id for each in members))
+        members = person_store.members(services.store, member.account.account_id)
+        found = person_store.person(services.store, max(each.person_id for each in members))
         assert found is not None
         return found
 

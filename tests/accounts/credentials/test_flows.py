@@ -13,7 +13,7 @@ import pytest
 
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
-from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.credentials import flows
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.credentials.flows import _MAX_REMEMBERED, record_use
@@ -88,7 +88,7 @@ def test_another_container_writes_no_use_that_is_written_already(world: World) -
     assert found is not None and found.version == 1
     world.advance(60)
     record_use(other, (key.key_id,))
-    assert credentials.read(world.services, world.account_id, ApiKey, key.key_id)[1] == world.now
+    assert flows.read(world.services, world.account_id, ApiKey, key.key_id)[1] == world.now
 
 
 def test_the_memory_of_a_container_is_bounded(world: World) -> None:
@@ -101,7 +101,7 @@ def test_the_memory_of_a_container_is_bounded(world: World) -> None:
 
 
 def test_the_number_of_credentials_of_an_account_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "MAX_CREDENTIALS", 2)
+    monkeypatch.setattr(flows, "MAX_CREDENTIALS", 2)
     keys = [new_key(world), new_key(world)]
     with pytest.raises(BadRequest, match="No more than 2 API keys"):
         new_key(world)
@@ -114,7 +114,7 @@ def test_the_number_of_credentials_of_an_account_is_bounded(world: World, monkey
 
 def test_a_list_that_takes_two_batch_reads_is_read_whole(world: World) -> None:
     made = [new_key(world).key_id for _ in range(51)]
-    listed = credentials.list_own(world.services, world.account_id, ApiKey)
+    listed = flows.list_own(world.services, world.account_id, ApiKey)
     assert {key.key_id for key, _ in listed} == set(made)
     assert len(listed) == 51
 
@@ -126,18 +126,18 @@ def test_a_key_is_stored_as_its_hash_and_leaves_only_a_revoked_record(world: Wor
     key, text = api_keys.create_api_key(world.services, world.actor, {"label": "k"})
     assert text not in str(world.client.scan(TableName="payment-requests-local-identity")["Items"])
     api_keys.revoke_api_key(world.services, world.actor, key.key_id)
-    found = credentials.find(world.services, text)
+    found = flows.find(world.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
     assert world.services.store.query(CredentialPointer, CredentialPointer.KEY.all(account_id=world.account_id, kind="API_KEY")) == ()
 
 
 def test_a_credential_is_found_by_itself_and_by_its_id_of_the_right_account(world: World) -> None:
     key, client = new_key(world), new_client(world)
-    assert credentials.find(world.services, client.client_id) == client
-    assert credentials.find(world.services, "key_unknown") is None
-    assert credentials.find_by_id(world.services, world.account_id, key.key_id) == key
-    assert credentials.find_by_id(world.services, world.account_id, client.record_id) == client
-    assert credentials.find_by_id(world.services, "another", key.key_id) is None
+    assert flows.find(world.services, client.client_id) == client
+    assert flows.find(world.services, "key_unknown") is None
+    assert flows.find_by_id(world.services, world.account_id, key.key_id) == key
+    assert flows.find_by_id(world.services, world.account_id, client.record_id) == client
+    assert flows.find_by_id(world.services, "another", key.key_id) is None
 
 
 def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None:
@@ -150,8 +150,8 @@ def test_a_client_id_is_own_in_any_status_and_nobody_elses(world: World) -> None
 
 
 def test_the_tier_is_the_operators_and_in_the_audit_log(world: World) -> None:
-    credentials.set_tier(world.services, world.actor, new_client(world), Tier.PREMIUM)
-    (client, _), *_ = credentials.list_own(world.services, world.account_id, ClientId)
+    flows.set_tier(world.services, world.actor, new_client(world), Tier.PREMIUM)
+    (client, _), *_ = flows.list_own(world.services, world.account_id, ClientId)
     assert client.tier is Tier.PREMIUM
     assert audit_of(world)[-1].action == "client_id.tier_changed"
 
@@ -215,7 +215,7 @@ def test_parallel_changes_of_one_key_are_applied_one_after_the_other_or_refused(
 
     results = in_parallel(change, cloud, shared)
     applied = [result for result in results if isinstance(result, ApiKey)]
-    stored, _ = credentials.read(shared.services, shared.account_id, ApiKey, key.key_id)
+    stored, _ = flows.read(shared.services, shared.account_id, ApiKey, key.key_id)
     assert applied and stored.version == 1 + len(applied)
     assert len({result.version for result in applied}) == len(applied), "none was decided on a state it did not replace"
     assert len(audit_of(shared)) == stored.version
@@ -234,10 +234,10 @@ def test_a_key_that_is_revoked_while_others_change_it_stays_revoked(cloud: Cloud
     revoked = in_parallel(act, cloud, shared)[0] is None
     if not revoked:
         api_keys.revoke_api_key(shared.services, shared.actor, key.key_id)
-    found = credentials.find(shared.services, text)
+    found = flows.find(shared.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
     in_parallel(act, cloud, shared)
-    found = credentials.find(shared.services, text)
+    found = flows.find(shared.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
 
 
@@ -262,7 +262,7 @@ def test_a_key_that_is_revoked_between_the_reads_of_a_change_is_not_brought_back
     )
     with pytest.raises(NotFound):
         api_keys.change_api_key(shared.start(client), shared.actor, key.key_id, None)
-    found = credentials.find(shared.services, text)
+    found = flows.find(shared.services, text)
     assert found is not None and found.status is CredentialStatus.REVOKED
 
 

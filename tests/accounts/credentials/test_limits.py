@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
-from chalicelib.accounts.credentials import flows as credentials
+from chalicelib.accounts.credentials import flows
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialPointer, OrchestratorKey
@@ -86,7 +86,7 @@ def test_of_many_at_once_exactly_those_are_added_that_there_is_room_for(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(credentials, "MAX_CREDENTIALS", FEWER)
+    monkeypatch.setattr(flows, "MAX_CREDENTIALS", FEWER)
     existing = most - 10
     world.services.store.put_many(
         CredentialPointer(world.account_id, kind.KIND, f"old{number:04}", "hash") for number in range(existing)
@@ -106,7 +106,7 @@ def test_what_is_added_at_once_while_there_is_room_is_all_added(cloud: Cloud, wo
 
 
 def test_a_revoked_key_makes_room_for_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "MAX_CREDENTIALS", 2)
+    monkeypatch.setattr(flows, "MAX_CREDENTIALS", 2)
     made = [api_keys.create_api_key(world.services, world.actor, {"label": "server"})[0] for _ in range(2)]
     with pytest.raises(BadRequest, match="No more than 2 API keys"):
         api_keys.create_api_key(world.services, world.actor, {"label": "server"})

@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.accounts.client_ids import flows as client_ids
-from chalicelib.accounts.domains import flows as domains
-from chalicelib.accounts.domains import jobs, store
+from chalicelib.accounts.domains import flows, jobs, store
 from chalicelib.accounts.domains.records import EVERY, GIVEN_UP, KEPT, PageDomain
 from chalicelib.accounts.domains.rules import file_url, is_verified, txt_name
 from chalicelib.base.errors import NotFound, TooManyRequests
@@ -24,7 +23,7 @@ def new_client(world: World) -> ClientId:
 
 
 def set_domain(world: World, name: str = "shop.example", client: ClientId | None = None) -> PageDomain:
-    return domains.put(world.services, world.actor, (client or new_client(world)).record_id, name)
+    return flows.put(world.services, world.actor, (client or new_client(world)).record_id, name)
 
 
 def publish(world: World, domain: PageDomain) -> None:
@@ -65,7 +64,7 @@ def test_a_txt_record_proves_it_and_no_file_is_asked_for_then(world: World) -> N
     domain = set_domain(world)
     world.receiver.got.clear()
     publish(world, domain)
-    checked = domains.check(world.services, world.account_id, domain.record_id)
+    checked = flows.check(world.services, world.account_id, domain.record_id)
     assert (checked.verified_at, checked.problem) == (world.now, None)
     assert world.receiver.got == []
 
@@ -73,7 +72,7 @@ def test_a_txt_record_proves_it_and_no_file_is_asked_for_then(world: World) -> N
 def test_a_file_proves_it_too(world: World) -> None:
     domain = set_domain(world)
     world.receiver.files[file_url(domain)] = PostResult(200, None, f"# of the shop\n{domain.proof}\r\n")
-    assert is_verified(domains.check(world.services, world.account_id, domain.record_id), world.now)
+    assert is_verified(flows.check(world.services, world.account_id, domain.record_id), world.now)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_other_answers_prove_nothing_and_are_named(world: World, answer: PostRes
     domain = set_domain(world)
     world.receiver.files[file_url(domain)] = answer
     world.txt_records.texts[txt_name(domain)] = ("payment-requests=other",)
-    checked = domains.check(world.services, world.account_id, domain.record_id)
+    checked = flows.check(world.services, world.account_id, domain.record_id)
     assert checked.verified_at is None and str(checked.problem).endswith(problem)
     assert str(checked.problem).startswith(f"the TXT records of {txt_name(domain)} do not have it; ")
 
@@ -101,7 +100,7 @@ def test_the_proof_of_one_client_id_proves_no_other(world: World) -> None:
 def test_it_stays_verified_for_two_days_of_trouble_and_is_lost_on_the_third(world: World) -> None:
     domain = set_domain(world)
     publish(world, domain)
-    domains.check(world.services, world.account_id, domain.record_id)
+    flows.check(world.services, world.account_id, domain.record_id)
     world.txt_records.is_silent = True
     for _ in range(2):
         assert day(world) == 1
@@ -135,11 +134,11 @@ def test_the_owners_are_told_once_that_a_mark_has_ended_and_again_after_the_next
 def test_a_mark_whose_end_is_found_when_it_is_asked_for_is_told_in_the_same_write(world: World) -> None:
     domain = set_domain(world)
     publish(world, domain)
-    domains.check(world.services, world.account_id, domain.record_id)
+    flows.check(world.services, world.account_id, domain.record_id)
     world.now += KEPT
     world.txt_records.is_silent = True
     for _ in range(2):
-        domains.check(world.services, world.account_id, domain.record_id)
+        flows.check(world.services, world.account_id, domain.record_id)
     assert actions(world).count("domain.expired") == 1
     assert jobs.check_due(world.services) == 0
 
@@ -158,7 +157,7 @@ def test_it_is_checked_once_a_day_and_given_up_after_a_month(world: World) -> No
     world.now += GIVEN_UP
     assert [jobs.check_due(world.services), day(world)] == [1, 0]
     publish(world, domain)
-    assert is_verified(domains.check(world.services, world.account_id, domain.record_id), world.now)
+    assert is_verified(flows.check(world.services, world.account_id, domain.record_id), world.now)
     assert day(world) == 1
 
 
@@ -182,10 +181,10 @@ def test_a_domain_that_is_changed_while_it_is_checked_keeps_the_change(world: Wo
     publish(world, domain)
     world.txt_records.before = lambda: (
         setattr(world.txt_records, "before", None),
-        domains.remove(world.services, world.actor, domain.record_id),
+        flows.remove(world.services, world.actor, domain.record_id),
     )
     with pytest.raises(WriteConflict):
-        domains.check(world.services, world.account_id, domain.record_id)
+        flows.check(world.services, world.account_id, domain.record_id)
     assert store.domain(world.services.store, domain.client_id_hash) is None
 
 
@@ -193,44 +192,44 @@ def test_checks_that_an_account_asks_for_are_limited_before_anything_is_sent(wor
     client = new_client(world)
     for _ in range(15):
         domain = set_domain(world, client=client)
-        domains.check(world.services, world.account_id, domain.record_id)
+        flows.check(world.services, world.account_id, domain.record_id)
     asked = len(world.txt_records.asked)
     for _ in range(2):
         with pytest.raises(TooManyRequests):
-            domains.check(world.services, world.account_id, domain.record_id)
+            flows.check(world.services, world.account_id, domain.record_id)
         with pytest.raises(TooManyRequests):
             set_domain(world, "other.example", client)
     assert (asked, len(world.txt_records.asked)) == (30, 30)
     assert stored(world, domain).domain == "shop.example"
     world.now += timedelta(hours=1)
-    domains.check(world.services, world.account_id, domain.record_id)
+    flows.check(world.services, world.account_id, domain.record_id)
 
 
 def test_another_accounts_client_id_is_not_found(world: World) -> None:
     domain = set_domain(world)
-    for act in (domains.read, domains.check):
+    for act in (flows.read, flows.check):
         with pytest.raises(NotFound):
             act(world.services, "another", domain.record_id)
-    domains.remove(world.services, world.actor, domain.record_id)
+    flows.remove(world.services, world.actor, domain.record_id)
     assert sorted(actions(world)) == ["domain.removed", "domain.updated"]
     with pytest.raises(NotFound, match="has no domain"):
-        domains.read(world.services, world.account_id, domain.record_id)
-    assert not domains.remove(world.services, world.actor, domain.record_id)
+        flows.read(world.services, world.account_id, domain.record_id)
+    assert not flows.remove(world.services, world.actor, domain.record_id)
 
 
 def test_what_a_page_shows_takes_one_read_and_two_with_a_domain(world: World) -> None:
     client = new_client(world)
     with counted(world.services.store.client) as calls:
-        assert domains.of_page(world.services, client.client_id, True) == (None, None)
+        assert flows.of_page(world.services, client.client_id, True) == (None, None)
     assert calls.total == 1
     domain = set_domain(world, client=client)
     publish(world, domain)
-    domains.check(world.services, world.account_id, domain.record_id)
+    flows.check(world.services, world.account_id, domain.record_id)
     with counted(world.services.store.client) as calls:
-        branding, merchant = domains.of_page(world.services, client.client_id, True)
+        branding, merchant = flows.of_page(world.services, client.client_id, True)
     assert (branding, merchant and merchant.domain, calls.total) == (None, "shop.example", 2)
     world.now += KEPT
-    assert domains.of_page(world.services, client.client_id, True)[1].domain is None  # type: ignore[union-attr]
+    assert flows.of_page(world.services, client.client_id, True)[1].domain is None  # type: ignore[union-attr]
     with counted(world.services.store.client) as calls:
-        assert domains.of_page(world.services, None, True) == (None, None)
+        assert flows.of_page(world.services, None, True) == (None, None)
     assert calls.total == 0

@@ -8,15 +8,15 @@ import pytest
 
 from chalicelib.accounts.email import flows
 from chalicelib.accounts.members import invitations
-from chalicelib.accounts.sign_in import flows as sign_in
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in.passwords import is_password
 from chalicelib.base.errors import BadRequest, Conflict, Unauthorized
 from chalicelib.mail.records import Mail, MailKind
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person, Role
 from chalicelib.platform.access.people.rules import new_membership
-from chalicelib.platform.access.sessions import store as sessions
+from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.storage.store import WriteConflict
 from infra.local.cloud import Cloud
 from tests.accounts.test_races import Flow, interleavings
@@ -36,13 +36,13 @@ def world() -> Iterator[World]:
 
 
 def registered(world: World, name: str = ANN) -> Person:
-    sign_in.register(world.services, name, OLD, ACTOR)
+    sign_in_flows.register(world.services, name, OLD, ACTOR)
     return person(world, name)
 
 
 def person(world: World, name: str = ANN) -> Person:
-    identity = people.identity(world.services.store, name)
-    found = people.person(world.services.store, identity.person_id) if identity else None
+    identity = person_store.identity(world.services.store, name)
+    found = person_store.person(world.services.store, identity.person_id) if identity else None
     assert found is not None
     return found
 
@@ -57,7 +57,7 @@ def token_sent(world: World, name: str = ANN) -> str:
 
 
 def log_in(world: World, password: str, name: str = ANN) -> str:
-    return sign_in.log_in(world.services, name, password, None, ACTOR)[1]
+    return sign_in_flows.log_in(world.services, name, password, None, ACTOR)[1]
 
 
 def ask(world: World, whose: Person, email: str) -> None:
@@ -75,7 +75,7 @@ def test_an_account_exists_when_its_address_is_confirmed(world: World) -> None:
     made = person(world)
     assert made.account_id == permit.account_id
     assert log_in(world, OLD).startswith(permit.account_id)
-    identity = people.identity(world.services.store, ANN)
+    identity = person_store.identity(world.services.store, ANN)
     assert identity is not None and identity.verified_at == world.now
     [address] = flows.addresses_of(world.services, made)
     assert address.mailbox.locale == "de" and world.ses.sent[0].subject == "E-Mail-Adresse bestätigen"
@@ -185,12 +185,12 @@ def test_a_new_password_ends_all_sessions_and_confirms_the_address(world: World)
     changed = person(world)
     assert is_password(NEW, changed.password_hash) and not is_password(OLD, changed.password_hash)
     assert changed.sessions_since > ann.sessions_since
-    assert sessions.open_sessions(world.services.store, ann.person_id, world.now) == []
+    assert session_store.open_sessions(world.services.store, ann.person_id, world.now) == []
     assert open_session
     with pytest.raises(Unauthorized):
         log_in(world, OLD)
     log_in(world, NEW)
-    identity = people.identity(world.services.store, ANN)
+    identity = person_store.identity(world.services.store, ANN)
     assert identity is not None and identity.verified_at is not None
 
 
@@ -338,7 +338,7 @@ def test_an_invitation_is_sent_and_whoever_registers_by_it_confirms_their_addres
     assert "with the role \u2068finance\u2069" in world.ses.to("bob@shop.example")[0].text
     invitations.register(world.services, ACTOR, secret, NEW, "fr")
     bob = person(world, "bob@shop.example")
-    identity = people.identity(world.services.store, "bob@shop.example")
+    identity = person_store.identity(world.services.store, "bob@shop.example")
     assert identity is not None and identity.verified_at is None
     flows.confirm(world.services, token_sent(world, "bob@shop.example"), ACTOR)
     assert flows.addresses_of(world.services, bob)[0].identity.verified_at is not None

@@ -9,13 +9,13 @@ import pytest
 from chalicelib.accounts.members import flows, invitations
 from chalicelib.accounts.members.rules import MAX_ACCOUNTS, MAX_MEMBERS
 from chalicelib.accounts.sign_in import ending, identities
-from chalicelib.accounts.sign_in import flows as sign_in
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, ServiceError, Unauthorized
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Caller, SentCredential
 from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.access.people.rules import ending_sessions
 from chalicelib.platform.access.permissions import check_permitted
@@ -43,7 +43,7 @@ class Firm:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        ann = sign_in.register(world.services, "ann@shop.example", PASSWORD, Actor("", "anonymous", "203.0.113.7", "r"))
+        ann = sign_in_flows.register(world.services, "ann@shop.example", PASSWORD, Actor("", "anonymous", "203.0.113.7", "r"))
         self.account_id, self.ann = ann.account_id, ann.person_id
 
     def actor(self, person_id: str = "") -> Actor:
@@ -53,7 +53,7 @@ class Firm:
         return member_of(self.world.services, self.account_id, name, role).person_id
 
     def roles(self) -> dict[str, Role]:
-        return {each.person_id: each.role for each in people.members(self.world.services.store, self.account_id)}
+        return {each.person_id: each.role for each in person_store.members(self.world.services.store, self.account_id)}
 
     def token(self, name: str) -> str:
         return opened(self.world.services, self.account_id, name)[1]
@@ -87,7 +87,7 @@ def invited(firm: Firm, name: str = "bob@shop.example", role: Role = Role.FINANC
 
 def outsider(world: World, name: str = "bob@shop.example") -> str:
     """The id of a person with an account of their own."""
-    return sign_in.register(world.services, name, PASSWORD, Actor("", "anonymous", "203.0.113.7", "r")).person_id
+    return sign_in_flows.register(world.services, name, PASSWORD, Actor("", "anonymous", "203.0.113.7", "r")).person_id
 
 
 # --- identification ---
@@ -224,14 +224,14 @@ def test_the_last_owner_neither_leaves_nor_is_removed_nor_demoted(world: World, 
 def test_a_person_who_is_in_no_account_any_more_signs_in_to_a_new_one(world: World, firm: Firm) -> None:
     firm.joins("bob@shop.example", Role.OWNER)
     flows.leave(world.services, firm.actor(), firm.ann)
-    session, token = sign_in.log_in(world.services, "ann@shop.example", PASSWORD, None, firm.actor())
+    session, token = sign_in_flows.log_in(world.services, "ann@shop.example", PASSWORD, None, firm.actor())
     assert session.account_id != firm.account_id and session.person_id == firm.ann
     assert caller(world.services, token).signed_in.membership.role is Role.OWNER
 
 
 def test_an_admin_ends_the_sessions_of_a_member_here_and_not_elsewhere(world: World, firm: Firm) -> None:
     bob = outsider(world)
-    own = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[1]
+    own = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[1]
     firm.joins("bob@shop.example", Role.VIEWER)
     here = [firm.token("bob@shop.example") for _ in range(3)]
     assert flows.end_sessions(world.services, firm.actor(), firm.ann, bob) == 3
@@ -304,12 +304,12 @@ def test_no_session_outlives_the_removal_of_its_member_wherever_they_meet() -> N
         bob = outsider(world)
         firm.joins("bob@shop.example", Role.ADMIN)
         there = opened(world.services, firm.account_id, "bob@shop.example")[1]
-        own = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[1]
+        own = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[1]
         tokens.append(there)
 
         def sign_in_again(services: Services) -> None:
             member = caller(services, own).signed_in
-            tokens.append(sign_in.switch(services, member, firm.account_id, firm.actor(bob))[1])
+            tokens.append(sign_in_flows.switch(services, member, firm.account_id, firm.actor(bob))[1])
             caller(services, there)
 
         return sign_in_again, lambda services: flows.remove(services, firm.actor(), firm.ann, bob)
@@ -326,7 +326,7 @@ def test_removing_is_done_whole_or_not_wherever_the_process_dies(world: World, f
             wire = Tripwire(fatal, before=False)
             flows.remove(world.start(FragileClient(world.client, wire)), firm.actor(), firm.ann, bob)
         assert is_valid(world.services, token) == (bob in firm.roles())
-    assert bob not in firm.roles() and people.memberships_of(world.services.store, bob) == ()
+    assert bob not in firm.roles() and person_store.memberships_of(world.services.store, bob) == ()
 
 
 # --- invitations ---
@@ -339,9 +339,9 @@ def test_an_invited_person_joins_with_the_role_and_signs_in_to_the_account_next(
     joined = invitations.accept(world.services, actor, bob, secret)
     assert (joined.account_id, joined.role, firm.roles()[bob]) == (firm.account_id, Role.FINANCE, Role.FINANCE)
     assert (f"person:{bob}", "member.joined", bob) in firm.lines()
-    session, _ = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
+    session, _ = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
     assert session.account_id == firm.account_id
-    assert len(people.accounts_of(world.services.store, bob)) == 2
+    assert len(person_store.accounts_of(world.services.store, bob)) == 2
 
 
 def test_an_invitation_is_used_once(world: World, firm: Firm) -> None:
@@ -386,9 +386,9 @@ def test_an_e_mail_address_that_is_invited_registers_by_the_link(world: World, f
     person = invitations.register(world.services, anonymous, secret, PASSWORD, "en")
     assert firm.roles()[person.person_id] is Role.FINANCE
     assert (f"person:{person.person_id}", "member.joined", person.person_id) in firm.lines()
-    session, _ = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, anonymous)
+    session, _ = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, anonymous)
     assert session.account_id == firm.account_id
-    assert [each.account_id for each, _ in people.accounts_of(world.services.store, person.person_id)] == [firm.account_id]
+    assert [each.account_id for each, _ in person_store.accounts_of(world.services.store, person.person_id)] == [firm.account_id]
 
 
 def test_who_is_registered_or_invited_by_wallet_is_told_to_sign_in(world: World, firm: Firm) -> None:
@@ -423,7 +423,7 @@ def test_of_two_uses_of_an_invitation_at_once_one_counts() -> None:
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
         assert len(firms[0].roles()) == 2
-        known = people.identity(world.services.store, "bob@shop.example")
+        known = person_store.identity(world.services.store, "bob@shop.example")
         assert known is not None and known.person_id in firms[0].roles()
 
 
@@ -461,14 +461,14 @@ def test_no_call_that_a_new_password_overtakes_leaves_a_session(world: World, fi
     """The sessions have ended by the version of the person, and are not deleted yet."""
     bob = outsider(world)
     firm.joins("bob@shop.example", Role.VIEWER)
-    _, token = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
+    _, token = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
     member = caller(world.services, token).signed_in
     wallet = identities.add(world.services, member.person, evm_wallet("bob").address, firm.actor(bob))
-    stored = people.person(world.services.store, bob)
+    stored = person_store.person(world.services.store, bob)
     assert stored is not None
     world.services.store.write(ending_sessions(stored))
     with pytest.raises(Unauthorized):
-        sign_in.switch(world.services, member, firm.account_id, firm.actor(bob))
+        sign_in_flows.switch(world.services, member, firm.account_id, firm.actor(bob))
     with pytest.raises(Unauthorized):
         identities.remove(world.services, member, wallet.name_hash, firm.actor(bob))
     assert not is_valid(world.services, token)
@@ -477,15 +477,15 @@ def test_no_call_that_a_new_password_overtakes_leaves_a_session(world: World, fi
 def test_switching_opens_a_session_for_the_other_account_and_ends_the_present_one(world: World, firm: Firm) -> None:
     bob = outsider(world)
     firm.joins("bob@shop.example", Role.VIEWER)
-    old, token = sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
+    old, token = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
     world.advance(60)
     member = caller(world.services, token).signed_in
-    new, other = sign_in.switch(world.services, member, firm.account_id, firm.actor(bob))
+    new, other = sign_in_flows.switch(world.services, member, firm.account_id, firm.actor(bob))
     assert (new.account_id, new.kind, new.subject, new.expires_at) == (
         firm.account_id, old.kind, old.subject, member.session.expires_at,
     )
     assert is_valid(world.services, other) and not is_valid(world.services, token)
     assert ("session.created", new.session_id) in {(action, target) for _, action, target in firm.lines()}
-    assert sign_in.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[0].account_id == firm.account_id
+    assert sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())[0].account_id == firm.account_id
     with pytest.raises(NotFound, match="You are not a member of this account"):
-        sign_in.switch(world.services, caller(world.services, other).signed_in, "01KJM9CZ00ACCT000000000000", firm.actor(bob))
+        sign_in_flows.switch(world.services, caller(world.services, other).signed_in, "01KJM9CZ00ACCT000000000000", firm.actor(bob))

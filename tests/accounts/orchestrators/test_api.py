@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.credentials import flows as credentials
-from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators import flows
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import OrchestratorKey
 from tests.accounts.payees.test_api import add, new_wallet, remove
@@ -38,7 +38,7 @@ class Platform:
 def platform(new_shop: Shop) -> Platform:
     """A platform of the shop's own account."""
     actor = Actor(new_shop.account_id, "operator", "", "")
-    return Platform(new_shop.api, orchestrators.register(running(), actor, "Plat", "help@plat.example")[2])
+    return Platform(new_shop.api, flows.register(running(), actor, "Plat", "help@plat.example")[2])
 
 
 def test_a_platform_registers_under_a_session_and_sees_its_key_once(api: Api) -> None:

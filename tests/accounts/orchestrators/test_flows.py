@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.accounts.client_ids import flows as credentials
+from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
-from chalicelib.accounts.orchestrators import flows as orchestrators
+from chalicelib.accounts.orchestrators import flows
 from chalicelib.accounts.orchestrators.records import LinkageStatus, Orchestrator
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.payments.links import flows as links
@@ -21,24 +21,24 @@ from tests.fakes.world import World, draft
 
 def register(world: World, account_id: str | None = None) -> Orchestrator:
     actor = replace(world.actor, account_id=account_id or world.account_id)
-    return orchestrators.register(world.services, actor, "Plat", "Help@Plat.example")[0]
+    return flows.register(world.services, actor, "Plat", "Help@Plat.example")[0]
 
 
 def admit(world: World, client: ClientId, platform: Orchestrator | None) -> ClientId:
     """As the owner says whose platform may link it."""
     settings: ClientIdSettings = {"admits_orchestrator": platform.orchestrator_id if platform else None}
-    return credentials.change_client_id(world.services, world.actor, client.record_id, settings)
+    return client_ids.change_client_id(world.services, world.actor, client.record_id, settings)
 
 
 def link(world: World, platform: Orchestrator, client: ClientId) -> tuple[LinkageStatus, bool]:
     actor = replace(world.actor, account_id=platform.account_id)
-    linkage, already = orchestrators.link_client(world.services, actor, platform.orchestrator_id, client.client_id)
+    linkage, already = flows.link_client(world.services, actor, platform.orchestrator_id, client.client_id)
     return linkage.status, already
 
 
 def unlink(world: World, platform: Orchestrator, client: ClientId) -> tuple[LinkageStatus, bool]:
     actor = replace(world.actor, account_id=platform.account_id)
-    linkage, already = orchestrators.unlink_client(world.services, actor, platform.orchestrator_id, client.client_id)
+    linkage, already = flows.unlink_client(world.services, actor, platform.orchestrator_id, client.client_id)
     return linkage.status, already
 
 
@@ -47,7 +47,7 @@ def audited(world: World, account_id: str) -> list[str]:
 
 
 def test_a_key_is_stored_only_as_its_hash_and_told_by_its_prefix(world: World) -> None:
-    orchestrator, key, text = orchestrators.register(world.services, world.actor, "Plat", "Help@Plat.example")
+    orchestrator, key, text = flows.register(world.services, world.actor, "Plat", "Help@Plat.example")
     assert (orchestrator.contact_email, key.tier) == ("help@plat.example", Tier.DEFAULT)
     assert text.startswith("orc_live_") and key.prefix == text[:13]
     found = world.services.store.get(OrchestratorKey, OrchestratorKey.KEY.of(credential_hash=credential_hash(text)))
@@ -57,7 +57,7 @@ def test_a_key_is_stored_only_as_its_hash_and_told_by_its_prefix(world: World) -
 
 def test_a_contact_is_an_email_address(world: World) -> None:
     with pytest.raises(BadRequest, match="e-mail"):
-        orchestrators.register(world.services, world.actor, "Plat", "nobody")
+        flows.register(world.services, world.actor, "Plat", "nobody")
 
 
 def test_a_client_id_is_linked_once_in_its_life_to_whomever(world: World) -> None:
@@ -102,13 +102,13 @@ def test_the_owner_ends_a_link(world: World, account_id: str | None) -> None:
     client, platform = new_client(world), register(world, account_id)
     admit(world, client, platform)
     link(world, platform, client)
-    credentials.change_client_id(world.services, world.actor, client.record_id, {"label": "other"})
+    client_ids.change_client_id(world.services, world.actor, client.record_id, {"label": "other"})
     assert admit(world, client, platform).orchestrator_id == platform.orchestrator_id
     world.advance(1)
     freed = admit(world, client, None)
     assert (freed.orchestrator_id, freed.admits_orchestrator, freed.was_linked) == (None, None, True)
     assert stored(world, client).orchestrator_id is None
-    (linkage,), _ = orchestrators.list_links(world.services, platform.orchestrator_id, 1, 10)
+    (linkage,), _ = flows.list_links(world.services, platform.orchestrator_id, 1, 10)
     assert (linkage.status, linkage.revoked_at) == (LinkageStatus.REVOKED, world.now)
     for concerned in {world.account_id, platform.account_id}:
         assert "orchestrator.unlinked" in audited(world, concerned)
@@ -129,7 +129,7 @@ def test_only_a_platform_that_there_is_can_be_admitted(world: World) -> None:
 
 
 def test_an_account_has_at_most_ten_platforms(world: World) -> None:
-    for _ in range(orchestrators.MAX_ORCHESTRATORS):
+    for _ in range(flows.MAX_ORCHESTRATORS):
         register(world)
     with pytest.raises(BadRequest, match="No more than 10 orchestrators an account"):
         register(world)
@@ -150,7 +150,7 @@ def test_both_accounts_read_of_a_link_and_its_end(world: World) -> None:
 @pytest.mark.parametrize("status", [CredentialStatus.INACTIVE, CredentialStatus.REVOKED])
 def test_a_client_id_that_is_shut_is_not_linked(world: World, status: CredentialStatus) -> None:
     client, platform = new_client(world), register(world)
-    credentials.change_client_id(world.services, world.actor, client.record_id, {"status": status})
+    client_ids.change_client_id(world.services, world.actor, client.record_id, {"status": status})
     with pytest.raises(Forbidden, match=status):
         link(world, platform, client)
 
@@ -158,9 +158,9 @@ def test_a_client_id_that_is_shut_is_not_linked(world: World, status: Credential
 def test_an_unknown_client_id_is_not_linked(world: World) -> None:
     platform = register(world)
     with pytest.raises(NotFound):
-        orchestrators.link_client(world.services, world.actor, platform.orchestrator_id, "cli_unknown")
+        flows.link_client(world.services, world.actor, platform.orchestrator_id, "cli_unknown")
     with pytest.raises(NotFound):
-        orchestrators.unlink_client(world.services, world.actor, platform.orchestrator_id, "cli_unknown")
+        flows.unlink_client(world.services, world.actor, platform.orchestrator_id, "cli_unknown")
 
 
 def test_links_are_listed_newest_first_by_the_page(world: World) -> None:
@@ -171,7 +171,7 @@ def test_links_are_listed_newest_first_by_the_page(world: World) -> None:
         made.append(new_client(world).client_id)
         link(world, platform, stored_client(world, made[-1]))
     link(world, other, new_client(world))
-    pages = [orchestrators.list_links(world.services, platform.orchestrator_id, page, 2) for page in (1, 2, 3)]
+    pages = [flows.list_links(world.services, platform.orchestrator_id, page, 2) for page in (1, 2, 3)]
     assert [[each.client_id for each in found] for found, _ in pages] == [made[:0:-1], made[:1], []]
     assert {total for _, total in pages} == {3}
 

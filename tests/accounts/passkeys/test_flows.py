@@ -10,11 +10,11 @@ from chalicelib.accounts.passkeys import flows
 from chalicelib.accounts.passkeys.records import Passkey
 from chalicelib.accounts.passkeys.rules import MAX_PASSKEYS, REFUSED
 from chalicelib.accounts.settings import flows as settings
-from chalicelib.accounts.sign_in import flows as by_password_flows
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.errors import BadRequest, Conflict, NotFound, Unauthorized
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.presence import (
     PRESENCE,
     ProofRequired,
@@ -276,7 +276,7 @@ def test_two_registrations_at_once_are_both_made_or_one_is_refused_and_the_count
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        person = people.person(world.services.store, known[0].person.person_id)
+        person = person_store.person(world.services.store, known[0].person.person_id)
         assert person is not None
         stored = {each.passkey_id for each in flows.list_own(world.services, person.person_id)}
         assert stored == set(person.passkeys) and len(stored) == MAX_PASSKEYS
@@ -369,7 +369,7 @@ def test_where_a_second_factor_is_demanded_a_password_alone_opens_nothing_until_
 
 
 def _token_of(world: World) -> str:
-    return by_password_flows.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)[1]
+    return sign_in_flows.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)[1]
 
 
 def test_somebody_without_a_passkey_may_add_the_first_one_where_it_is_demanded(world: World) -> None:

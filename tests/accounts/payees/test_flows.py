@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts.client_ids import flows as credentials
-from chalicelib.accounts.payees import flows as destinations
+from chalicelib.accounts.client_ids import flows as client_ids
+from chalicelib.accounts.payees import flows
 from chalicelib.accounts.payees.records import Action, PayeeDestination
 from chalicelib.accounts.payees.rules import checked_route, signing_data
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
 from chalicelib.chains.catalogue.interop import Destination, destination_id
@@ -33,7 +33,7 @@ KEPT_BY = Wallet(WALLET.address)
 
 
 def new_client(world: World, **settings: Any) -> ClientId:
-    return stored(world, credentials.create_client_id(world.services, world.actor, {"label": "web", **settings}))
+    return stored(world, client_ids.create_client_id(world.services, world.actor, {"label": "web", **settings}))
 
 
 def stored(world: World, client: ClientId) -> ClientId:
@@ -52,18 +52,18 @@ def asked(
 ) -> tuple[str, str]:
     """A nonce and the wallet's signature."""
     route = checked_route(wallet.address, token, chain_id)
-    nonce = destinations.issue_nonce(world.services, client, route, action)
+    nonce = flows.issue_nonce(world.services, client, route, action)
     return nonce.nonce, sign(wallet, signing_data(nonce, world.services.settings.brand))
 
 
 def add(world: World, client: ClientId, *signed_for: Any, vouched: bool = True) -> PayeeDestination:
     signed = asked(world, client, *signed_for)
-    return destinations.add(world.services, world.actor, stored(world, client), *signed, vouched=vouched)
+    return flows.add(world.services, world.actor, stored(world, client), *signed, vouched=vouched)
 
 
 def remove(world: World, client: ClientId, destination: PayeeDestination, *signed_for: Any) -> PayeeDestination:
     signed = asked(world, client, *signed_for, action=Action.DEACTIVATE)
-    return destinations.remove(
+    return flows.remove(
         world.services, world.actor, stored(world, client), destination.destination_id, *signed
     )
 
@@ -105,9 +105,9 @@ def test_a_signature_binds_the_client_id_and_both_are_audited(world: World) -> N
 def test_a_nonce_is_used_once(world: World) -> None:
     client = new_client(world)
     signed = asked(world, client)
-    destinations.add(world.services, world.actor, client, *signed, vouched=True)
+    flows.add(world.services, world.actor, client, *signed, vouched=True)
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
-        destinations.add(world.services, world.actor, stored(world, client), *signed)
+        flows.add(world.services, world.actor, stored(world, client), *signed)
 
 
 def test_a_nonce_expires_while_it_is_still_stored(world: World) -> None:
@@ -115,22 +115,22 @@ def test_a_nonce_expires_while_it_is_still_stored(world: World) -> None:
     signed = asked(world, client)
     world.advance(300)
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
-        destinations.add(world.services, world.actor, client, *signed, vouched=True)
+        flows.add(world.services, world.actor, client, *signed, vouched=True)
 
 
 def test_a_nonce_is_for_the_client_id_that_asked_for_it(world: World) -> None:
     client, other = new_client(world), new_client(world)
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
-        destinations.add(world.services, world.actor, other, *asked(world, client))
+        flows.add(world.services, world.actor, other, *asked(world, client))
 
 
 def test_a_wrong_signature_leaves_the_nonce_and_writes_nothing(world: World) -> None:
     client = new_client(world)
     nonce, signature = asked(world, client)
     with pytest.raises(Unauthorized):
-        destinations.add(world.services, world.actor, client, nonce, asked(world, client, evm_wallet("other"))[1])
+        flows.add(world.services, world.actor, client, nonce, asked(world, client, evm_wallet("other"))[1])
     assert audited(world, world.account_id) == []
-    assert destinations.add(world.services, world.actor, client, nonce, signature, vouched=True).is_active
+    assert flows.add(world.services, world.actor, client, nonce, signature, vouched=True).is_active
 
 
 def test_the_same_one_again_changes_nothing_but_uses_its_nonce(world: World) -> None:
@@ -154,7 +154,7 @@ def test_a_deactivated_destination_is_reactivated_as_the_same_record(world: Worl
     client = new_client(world)
     first = add(world, client)
     assert remove(world, client, first).is_active is False
-    assert destinations.of_client(world.services, stored(world, client), first.destination_id).is_active is False
+    assert flows.of_client(world.services, stored(world, client), first.destination_id).is_active is False
     again = add(world, client)
     assert (again.record_id, again.is_active) == (first.record_id, True)
 
@@ -165,7 +165,7 @@ def test_who_knows_a_bound_client_id_cannot_turn_its_money_to_a_wallet_of_their_
     for _ in ("while active", "and after the end"):
         with pytest.raises(Forbidden, match="The wallet is not the client ID's"):
             add(world, client, evm_wallet("thief"), vouched=False)
-        if destinations.active_of(world.services, WALLET.address):
+        if flows.active_of(world.services, WALLET.address):
             remove(world, client, first)
     assert stored(world, client).payee_destination_id == first.record_id
 
@@ -184,7 +184,7 @@ def test_the_account_may_bind_its_client_id_anew(world: World) -> None:
     client = new_client(world)
     add(world, client)
     changed = {"payee_destination_id": None}
-    credentials.change_client_id(world.services, world.actor, client.record_id, changed)
+    client_ids.change_client_id(world.services, world.actor, client.record_id, changed)
     other = add(world, client, evm_wallet("other"))
     assert stored(world, client).payee_destination_id == other.record_id
 
@@ -207,15 +207,15 @@ def test_what_is_not_the_active_destination_cannot_be_deactivated(world: World) 
     other = destination_id(Destination(WALLET.address, SEPOLIA, FUSDT_SEPOLIA))
     for id_text in (other, made.destination_id, "nonsense", "", made.destination_id.replace("eip155:", "eip155:0")):
         with pytest.raises(BadRequest, match="Destination not found or validation failed"):
-            destinations.remove(world.services, world.actor, client, id_text, nonce, signature)
-    assert destinations.active_of(world.services, WALLET.address) == replace(made, version=1)
+            flows.remove(world.services, world.actor, client, id_text, nonce, signature)
+    assert flows.active_of(world.services, WALLET.address) == replace(made, version=1)
 
 
 def test_an_add_nonce_does_not_deactivate(world: World) -> None:
     client = new_client(world)
     made = add(world, client)
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
-        destinations.remove(world.services, world.actor, client, made.destination_id, *asked(world, client))
+        flows.remove(world.services, world.actor, client, made.destination_id, *asked(world, client))
 
 
 def test_a_tron_wallet_signs_for_a_tron_destination(world: World) -> None:
@@ -234,9 +234,9 @@ def test_a_crash_at_any_call_leaves_all_or_nothing(world: World, before: bool) -
         wire = Tripwire(fatal, before)
         services = world.start(FragileClient(world.client, wire))
         try:
-            destinations.add(services, world.actor, client, *signed, vouched=True)
+            flows.add(services, world.actor, client, *signed, vouched=True)
         except Crash:
-            made = destinations.active_of(world.services, wallet.address)
+            made = flows.active_of(world.services, wallet.address)
             bound = stored(world, client).payee_destination_id
             written = len(audited(world, world.account_id)) - lines
             assert (made and made.record_id, written) == ((bound, 2) if bound else (None, 0))
@@ -251,7 +251,7 @@ def test_who_knows_an_unbound_client_id_cannot_bind_it_to_a_wallet_of_their_own(
     with pytest.raises(Forbidden, match="The wallet is not the client ID's"):
         add(world, client, thief, vouched=False)
     assert stored(world, client).payee_destination_id is None
-    assert destinations.active_of(world.services, thief.address) is None
+    assert flows.active_of(world.services, thief.address) is None
 
 
 def test_the_wallet_of_the_account_is_vouched_for(world: World) -> None:
@@ -280,7 +280,7 @@ def sign_in(world: World, wallet: EvmWallet) -> Session:
     signed = wallets.SignedChallenge(
         asked_for.challenge_id, asked_for.nonce, asked_for.message, wallet.sign(asked_for.message)
     )
-    return sessions.sign_in(world.services, signed, None, world.actor)[0]
+    return sign_in_flows.sign_in(world.services, signed, None, world.actor)[0]
 
 
 def of_account(world: World, account_id: str) -> Actor:
@@ -289,25 +289,25 @@ def of_account(world: World, account_id: str) -> Actor:
 
 def keep(world: World, account_id: str = "wallets", token: str = FUSDC_SEPOLIA) -> PayeeDestination:
     actor = of_account(world, account_id)
-    return destinations.activate(world.services, actor, KEPT_BY, token, SEPOLIA, None)
+    return flows.activate(world.services, actor, KEPT_BY, token, SEPOLIA, None)
 
 
 def test_a_wallet_keeps_changes_and_ends_its_destination(world: World) -> None:
     actor = of_account(world, "wallets")
     made = keep(world)
-    assert destinations.active_of(world.services, WALLET.address) == replace(made, version=1)
+    assert flows.active_of(world.services, WALLET.address) == replace(made, version=1)
     with pytest.raises(Conflict):
         keep(world, token=FUSDT_SEPOLIA)
     world.advance(1)
-    changed = destinations.change(world.services, actor, KEPT_BY, FUSDT_SEPOLIA, SEPOLIA, "off")
+    changed = flows.change(world.services, actor, KEPT_BY, FUSDT_SEPOLIA, SEPOLIA, "off")
     assert (changed.record_id, changed.token_address, changed.access_mode) == (made.record_id, FUSDT_SEPOLIA, "off")
     with pytest.raises(NotFound):
-        destinations.deactivate(world.services, actor, KEPT_BY, made.destination_id)
+        flows.deactivate(world.services, actor, KEPT_BY, made.destination_id)
     world.advance(1)
-    destinations.deactivate(world.services, actor, KEPT_BY, changed.destination_id)
-    assert destinations.active_of(world.services, WALLET.address) is None
+    flows.deactivate(world.services, actor, KEPT_BY, changed.destination_id)
+    assert flows.active_of(world.services, WALLET.address) is None
     with pytest.raises(NotFound):
-        destinations.change(world.services, actor, KEPT_BY, FUSDC_SEPOLIA, SEPOLIA, None)
+        flows.change(world.services, actor, KEPT_BY, FUSDC_SEPOLIA, SEPOLIA, None)
     world.advance(1)
     again = keep(world, token=FUSDT_SEPOLIA)
     assert again.record_id == made.record_id
@@ -321,21 +321,21 @@ def test_a_wallet_keeps_changes_and_ends_its_destination(world: World) -> None:
 
 def test_a_wallet_looks_up_only_its_own(world: World) -> None:
     actor, made = of_account(world, "wallets"), keep(world)
-    assert destinations.of_wallet(world.services, actor, KEPT_BY, made.destination_id).is_active
+    assert flows.of_wallet(world.services, actor, KEPT_BY, made.destination_id).is_active
     with pytest.raises(Forbidden):
-        destinations.of_wallet(world.services, actor, Wallet(evm_wallet("other").address), made.destination_id)
-    destinations.deactivate(world.services, actor, KEPT_BY, made.destination_id)
-    assert not destinations.of_wallet(world.services, actor, KEPT_BY, made.destination_id).is_active
+        flows.of_wallet(world.services, actor, Wallet(evm_wallet("other").address), made.destination_id)
+    flows.deactivate(world.services, actor, KEPT_BY, made.destination_id)
+    assert not flows.of_wallet(world.services, actor, KEPT_BY, made.destination_id).is_active
     with pytest.raises(NotFound):
         id_text = made.destination_id.replace(FUSDC_SEPOLIA, FUSDT_SEPOLIA)
-        destinations.of_wallet(world.services, actor, KEPT_BY, id_text)
+        flows.of_wallet(world.services, actor, KEPT_BY, id_text)
 
 
 def test_a_wallet_may_end_what_it_signed_for_another_account_and_both_read_of_it(world: World) -> None:
     client = new_client(world)
     made = add(world, client)
     world.advance(1)
-    destinations.deactivate(world.services, of_account(world, "wallets"), KEPT_BY, made.destination_id)
+    flows.deactivate(world.services, of_account(world, "wallets"), KEPT_BY, made.destination_id)
     assert audited(world, "wallets") == ["payee_destination.deactivated"]
     (line,) = (each for each in log(world, world.account_id) if each.action == "payee_destination.deactivated")
     assert (line.actor, line.ip_address) == ("another account", ""), "who it was is the other account's affair"
@@ -347,31 +347,31 @@ def test_a_contract_wallet_is_nobody_on_another_chain(world: World) -> None:
     """Whoever holds the address on the other chain neither sees nor changes what the contract of this one keeps."""
     here, there = Wallet(WALLET.address, SEPOLIA), Wallet(WALLET.address, BASE)
     mine, theirs = of_account(world, "here"), of_account(world, "there")
-    made = destinations.activate(world.services, mine, here, FUSDC_SEPOLIA, SEPOLIA, None)
+    made = flows.activate(world.services, mine, here, FUSDC_SEPOLIA, SEPOLIA, None)
     text = f"This wallet is a contract of chain {BASE}: it has destinations on that chain alone"
     for act in (
-        lambda: destinations.activate(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
-        lambda: destinations.change(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
-        lambda: destinations.deactivate(world.services, theirs, there, made.destination_id),
-        lambda: destinations.of_wallet(world.services, theirs, there, made.destination_id),
+        lambda: flows.activate(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
+        lambda: flows.change(world.services, theirs, there, FUSDC_SEPOLIA, SEPOLIA, None),
+        lambda: flows.deactivate(world.services, theirs, there, made.destination_id),
+        lambda: flows.of_wallet(world.services, theirs, there, made.destination_id),
     ):
         with pytest.raises(Forbidden, match=text):
             act()
     with pytest.raises(NotFound):
-        destinations.change(world.services, theirs, there, USDC_BASE, BASE, None)
+        flows.change(world.services, theirs, there, USDC_BASE, BASE, None)
     with pytest.raises(Forbidden, match="contract of chain"):
-        destinations.change(world.services, mine, here, USDC_BASE, BASE, None)
-    other = destinations.activate(world.services, theirs, there, USDC_BASE, BASE, None)
-    assert destinations.active_of(world.services, here.name) == replace(made, version=1)
-    assert destinations.active_of(world.services, there.name) == replace(other, version=1)
-    assert destinations.active_of(world.services, WALLET.address) is None, "an address alone is a key's"
+        flows.change(world.services, mine, here, USDC_BASE, BASE, None)
+    other = flows.activate(world.services, theirs, there, USDC_BASE, BASE, None)
+    assert flows.active_of(world.services, here.name) == replace(made, version=1)
+    assert flows.active_of(world.services, there.name) == replace(other, version=1)
+    assert flows.active_of(world.services, WALLET.address) is None, "an address alone is a key's"
 
 
 def test_a_session_by_email_has_no_wallet(world: World) -> None:
     session, _ = open_session(pointer(), SessionKind.EMAIL, "a@shop.example", world.now, world.services.entropy)
     for none in (session, None):
         with pytest.raises(Forbidden, match="wallet session required"):
-            destinations.wallet_of(none)
+            flows.wallet_of(none)
 
 
 # --- links of a bound client id ---
@@ -476,10 +476,10 @@ def test_a_nonce_that_is_used_between_reading_and_writing_is_an_invalid_one(worl
     reads, query = slower.store.query, world.services.store.query
 
     def rival(*place: Any) -> Any:
-        destinations.add(world.services, world.actor, client, nonce, signature, vouched=True)
+        flows.add(world.services, world.actor, client, nonce, signature, vouched=True)
         return reads(*place)
 
     slower.store.query = rival  # type: ignore[method-assign]
     with pytest.raises(BadRequest, match="Invalid or expired nonce"):
-        destinations.add(slower, world.actor, client, nonce, signature, vouched=True)
+        flows.add(slower, world.actor, client, nonce, signature, vouched=True)
     assert query(PayeeDestination, PayeeDestination.KEY.all(account_id=world.account_id))

@@ -11,8 +11,7 @@ import pytest
 
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.orchestrators.records import Linkage
-from chalicelib.accounts.payees import flows as destinations
-from chalicelib.accounts.payees import store
+from chalicelib.accounts.payees import flows, store
 from chalicelib.accounts.payees.records import Action, PayeeDestination
 from chalicelib.base.errors import BadRequest, ServiceError
 from chalicelib.platform.access.audit.records import AuditEntry
@@ -63,7 +62,7 @@ def test_20_parallel_posts_of_one_nonce_make_one_destination(cloud: Cloud, world
     client, wallet = new_client(world), evm_wallet(world.account_id)
     signed = asked(world, client, wallet)
     results = in_parallel(
-        [lambda services: destinations.add(services, world.actor, client, *signed, vouched=True)] * PARALLEL, cloud, world
+        [lambda services: flows.add(services, world.actor, client, *signed, vouched=True)] * PARALLEL, cloud, world
     )
     (made,) = (each for each in results if isinstance(each, PayeeDestination))
     assert [each for each in results if not isinstance(each, PayeeDestination | BadRequest)] == []
@@ -78,7 +77,7 @@ def test_a_wallet_that_signs_two_routes_at_once_has_one(cloud: Cloud, world: Wor
     nonces = [asked(world, client, wallet, token) for token in (FUSDC_SEPOLIA, FUSDT_SEPOLIA)] * 5
 
     def act(signed: tuple[str, str]) -> Callable[[Services], Any]:
-        return lambda services: destinations.add(services, world.actor, client, *signed, vouched=True)
+        return lambda services: flows.add(services, world.actor, client, *signed, vouched=True)
 
     results = in_parallel([act(signed) for signed in nonces], cloud, world)
     assert sum(isinstance(each, PayeeDestination) for each in results) == 1
@@ -94,14 +93,14 @@ def test_adding_and_removing_at_once_leaves_pointer_and_record_agreed(cloud: Clo
     adds = [asked(world, client, wallet) for _ in range(5)]
 
     def end(signed: tuple[str, str]) -> Callable[[Services], Any]:
-        return lambda services: destinations.remove(services, world.actor, current, made.destination_id, *signed)
+        return lambda services: flows.remove(services, world.actor, current, made.destination_id, *signed)
 
     def begin(signed: tuple[str, str]) -> Callable[[Services], Any]:
-        return lambda services: destinations.add(services, world.actor, current, *signed, vouched=True)
+        return lambda services: flows.add(services, world.actor, current, *signed, vouched=True)
 
     in_parallel([*map(end, ends), *map(begin, adds)], cloud, world)
     (left,) = made_by(world)
-    assert destinations.active_of(world.services, wallet.address) == (left if left.is_active else None)
+    assert flows.active_of(world.services, wallet.address) == (left if left.is_active else None)
 
 
 def test_two_platforms_at_once_link_a_client_id_once(cloud: Cloud, world: World) -> None:
@@ -124,7 +123,7 @@ def test_a_wallet_keeps_one_destination_from_20_requests(cloud: Cloud, world: Wo
     wallet = evm_wallet(world.account_id)
     results = in_parallel(
         [
-            lambda services: destinations.activate(
+            lambda services: flows.activate(
                 services, world.actor, Wallet(wallet.address), FUSDC_SEPOLIA, SEPOLIA, None
             )
         ]

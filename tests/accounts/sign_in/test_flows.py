@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts.sign_in import ending, wallets
-from chalicelib.accounts.sign_in import flows as sessions
+from chalicelib.accounts.sign_in import ending, flows, wallets
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
@@ -17,9 +16,9 @@ from chalicelib.chains.nodes.agreement import TooFewNodes
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.rules import credential_hash
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person, Role
-from chalicelib.platform.access.rate_limits import store as limits
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import CallCounter
 from chalicelib.platform.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
 from chalicelib.platform.access.sessions.flows import touch
@@ -48,7 +47,7 @@ def answered(challenge: Challenge, signature: str) -> SignedChallenge:
 
 
 def sign_in(world: World, signed: SignedChallenge, replaced: str | None = None) -> tuple[Session, str]:
-    return sessions.sign_in(world.services, signed, replaced, ACTOR)
+    return flows.sign_in(world.services, signed, replaced, ACTOR)
 
 
 def wallet_session(world: World, wallet: EvmWallet | TronWallet | None = None) -> Session:
@@ -58,11 +57,11 @@ def wallet_session(world: World, wallet: EvmWallet | TronWallet | None = None) -
 
 
 def log_in(world: World, email: str = EMAIL, password: str = PASSWORD, replaced: str | None = None) -> Session:
-    return sessions.log_in(world.services, email, password, replaced, ACTOR)[0]
+    return flows.log_in(world.services, email, password, replaced, ACTOR)[0]
 
 
 def registered(world: World, email: str = EMAIL, password: str = PASSWORD) -> Person:
-    return sessions.register(world.services, email, password, ACTOR)
+    return flows.register(world.services, email, password, ACTOR)
 
 
 def stored(world: World, session: Session) -> Session | None:
@@ -80,7 +79,7 @@ def items(world: World) -> int:
 
 def counted_to(world: World, window: Window, calls: int) -> None:
     """The counter of a window as it is after so many calls."""
-    limits.count(world.services.store, window)
+    limit_store.count(world.services.store, window)
     world.client.update_item(
         TableName=f"{PREFIX}-ops",
         Key={"pk": {"S": f"RATE#{window.key}"}, "sk": {"S": "RATE"}},
@@ -101,11 +100,11 @@ def test_a_wallets_first_sign_in_makes_its_account_and_writes_a_line_for_either(
 ) -> None:
     session = wallet_session(world, wallet)
     assert (session.kind, session.subject) == (SessionKind.WALLET, wallet.address)
-    identity = people.identity(world.services.store, wallet.address)
+    identity = person_store.identity(world.services.store, wallet.address)
     assert identity is not None and identity.verified_at == world.now
-    person = people.person(world.services.store, identity.person_id)
+    person = person_store.person(world.services.store, identity.person_id)
     assert person is not None and person.account_id == session.account_id and person.password_hash is None
-    (owner,) = people.members(world.services.store, session.account_id)
+    (owner,) = person_store.members(world.services.store, session.account_id)
     assert (owner.person_id, owner.role) == (session.person_id, Role.OWNER)
     made, line = sorted(audit(world, session.account_id), key=lambda each: each.action)
     assert (made.actor, made.action, made.target) == ("anonymous", "account.created", session.account_id)
@@ -195,7 +194,7 @@ def test_a_challenge_that_is_used_at_the_same_moment_is_refused(world: World) ->
             return store.write(*writes)
 
     with pytest.raises(Unauthorized, match="Invalid or expired challenge"):
-        sessions.sign_in(replace(world.services, store=Overtaken()), signed, None, ACTOR)
+        flows.sign_in(replace(world.services, store=Overtaken()), signed, None, ACTOR)
     assert items(world) == 0
 
 
@@ -215,7 +214,7 @@ def test_two_first_sign_ins_of_a_wallet_at_once_make_one_account(world: World) -
 
     services = replace(world.services, store=Overtaken())
     signed = answered(challenge, wallet.sign(challenge.message))
-    session, _ = sessions.sign_in(services, signed, None, ACTOR)
+    session, _ = flows.sign_in(services, signed, None, ACTOR)
     assert session.account_id == other[0].account_id
 
 
@@ -346,13 +345,13 @@ def test_one_node_of_two_signs_nobody_in_with_a_contract_wallet(world: World, is
     liar = Liar(world.chain, is_valid_signature=lambda *given: True)
     nodes = (liar, world.chain) if is_first else (world.chain, liar)
     with pytest.raises(NodesDisagree):
-        sessions.sign_in(served(world.services, "sepolia", *nodes), signed, None, ACTOR)
+        flows.sign_in(served(world.services, "sepolia", *nodes), signed, None, ACTOR)
     with pytest.raises(TooFewNodes):
         lonely = served(world.services, "sepolia", liar, Liar(world.chain, is_valid_signature=silent))
-        sessions.sign_in(lonely, signed, None, ACTOR)
+        flows.sign_in(lonely, signed, None, ACTOR)
     world.chain.signed.add((CONTRACT, personal_digest(challenge.message), bytes.fromhex("ff" * 130)))
     agreeing = served(world.services, "sepolia", *nodes)
-    assert sessions.sign_in(agreeing, signed, None, ACTOR)[0].subject == CONTRACT
+    assert flows.sign_in(agreeing, signed, None, ACTOR)[0].subject == CONTRACT
 
 
 def test_a_contract_wallet_is_somebody_else_on_another_chain(world: World) -> None:
@@ -363,7 +362,7 @@ def test_a_contract_wallet_is_somebody_else_on_another_chain(world: World) -> No
         challenge = asked(world, CONTRACT, chain_id)
         signature = bytes(range(130))
         chain.signed.add((CONTRACT, personal_digest(challenge.message), signature))
-        session, _ = sessions.sign_in(services, answered(challenge, "0x" + signature.hex()), None, ACTOR)
+        session, _ = flows.sign_in(services, answered(challenge, "0x" + signature.hex()), None, ACTOR)
         assert (session.subject, session.chain_id) == (CONTRACT, chain_id)
         accounts.add(session.account_id)
     assert len(accounts) == 2
@@ -445,7 +444,7 @@ def test_a_stranger_who_fails_too_often_does_not_lock_the_user_out_elsewhere(wor
         with pytest.raises(TooManyRequests) as refusal:
             log_in(world, email)
         assert (refusal.value.limit, refusal.value.retry_after) == (FAILURES, 900)
-    assert sessions.log_in(world.services, EMAIL, PASSWORD, None, replace(ACTOR, ip_address="203.0.113.8"))
+    assert flows.log_in(world.services, EMAIL, PASSWORD, None, replace(ACTOR, ip_address="203.0.113.8"))
     with pytest.raises(Unauthorized):
         log_in(world, "bob@example.com")
     lines = [line for line in audit(world, user.account_id) if line.action == "session.refused"]
@@ -482,7 +481,7 @@ def test_guesses_from_many_addresses_are_limited_by_the_day(world: World) -> Non
     with pytest.raises(Unauthorized):
         log_in(world, password="wrong horse")
     with pytest.raises(TooManyRequests) as refusal:
-        sessions.log_in(world.services, EMAIL, PASSWORD, None, replace(ACTOR, ip_address="203.0.113.8"))
+        flows.log_in(world.services, EMAIL, PASSWORD, None, replace(ACTOR, ip_address="203.0.113.8"))
     assert (refusal.value.limit, refusal.value.retry_after) == (FAILURES_PER_DAY, 14 * 3600)
 
 
@@ -493,7 +492,7 @@ def test_who_is_refused_by_address_does_not_use_up_the_day_of_the_user(world: Wo
     for _ in range(20):
         with pytest.raises(TooManyRequests):
             log_in(world)
-    assert limits.count(world.services.store, day) == 1
+    assert limit_store.count(world.services.store, day) == 1
 
 
 def test_an_unknown_address_is_limited_like_a_known_one(world: World) -> None:
@@ -531,7 +530,7 @@ def test_under_a_throttle_a_login_is_told_to_come_again(world: World) -> None:
             raise Throttled
 
     with pytest.raises(TooManyRequests) as refusal:
-        sessions.log_in(replace(world.services, store=Throttling()), EMAIL, PASSWORD, None, ACTOR)
+        flows.log_in(replace(world.services, store=Throttling()), EMAIL, PASSWORD, None, ACTOR)
     assert refusal.value.retry_after == 1
 
 
@@ -602,14 +601,14 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
                 touch(world.services, old)
             return store.write(*writes)
 
-    new, _ = sessions.log_in(
+    new, _ = flows.log_in(
         replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR
     )
     assert [each.session_id for each in ending.list_open(world.services, old.person_id)] == [new.session_id]
     old = new
     challenge = asked(world, wallet.address)
     signed = answered(challenge, wallet.sign(challenge.message))
-    new, _ = sessions.sign_in(replace(world.services, store=Overtaken()), signed, old.token_hash, ACTOR)
+    new, _ = flows.sign_in(replace(world.services, store=Overtaken()), signed, old.token_hash, ACTOR)
     assert stored(world, new) is not None and stored(world, old) is None
     assert [line.action for line in audit(world, account_id)].count("session.replaced") == 2
 
@@ -628,7 +627,7 @@ def test_a_new_password_ends_the_sessions_and_the_old_one(world: World) -> None:
     stranger = wallet_session(world)
     world.advance(1)
     operator = Actor("", "operator", "", "")
-    assert sessions.reset_password(world.services, EMAIL.upper(), "another horse", operator) == 2
+    assert flows.reset_password(world.services, EMAIL.upper(), "another horse", operator) == 2
     assert [stored(world, each) for each in (first, second)] == [None, None] and stored(world, stranger) is not None
     lines = [(line.actor, line.action) for line in audit(world, user.account_id)][-3:]
     assert sorted(lines) == [("operator", "person.password_reset"), *[("operator", "session.revoked")] * 2]
@@ -636,9 +635,9 @@ def test_a_new_password_ends_the_sessions_and_the_old_one(world: World) -> None:
         log_in(world)
     assert log_in(world, password="another horse").account_id == user.account_id
     with pytest.raises(NotFound):
-        sessions.reset_password(world.services, "bob@example.com", "another horse", operator)
+        flows.reset_password(world.services, "bob@example.com", "another horse", operator)
     with pytest.raises(BadRequest):
-        sessions.reset_password(world.services, EMAIL, "short", operator)
+        flows.reset_password(world.services, EMAIL, "short", operator)
 
 
 def test_a_sign_in_ends_the_session_it_was_sent_with(world: World) -> None:
@@ -811,7 +810,7 @@ def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
 
 def test_no_token_and_no_password_is_stored(world: World) -> None:
     registered(world)
-    _, token = sessions.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)
+    _, token = flows.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)
     for name in world.client.list_tables()["TableNames"]:
         text = str(world.client.scan(TableName=name)["Items"])
         assert token not in text and PASSWORD not in text

@@ -10,7 +10,7 @@ from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, Conflict, NotFound, Unauthorized
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import name_hash
 from chalicelib.platform.storage.store import WriteConflict
 from tests.accounts.members.test_flows import caller, is_valid
@@ -29,7 +29,7 @@ def quick_passwords() -> Iterator[None]:
 
 def signed_in(world: World) -> tuple[Member, str]:
     """Ann, signed in by e-mail, and the token of the session."""
-    if people.identity(world.services.store, EMAIL) is None:
+    if person_store.identity(world.services.store, EMAIL) is None:
         registered(world)
     token = flows.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)[1]
     return caller(world.services, token).signed_in, token
@@ -98,7 +98,7 @@ def test_a_wallet_that_signs_somebody_in_is_not_added(world: World) -> None:
 def test_a_person_has_no_more_than_so_many_ways_to_sign_in(world: World) -> None:
     member, _ = signed_in(world)
     for number in range(MAX_IDENTITIES - 1):
-        person = people.person(world.services.store, member.person.person_id)
+        person = person_store.person(world.services.store, member.person.person_id)
         assert person is not None
         identities.add(world.services, person, f"a{number}@shop.example", acting(member))
     with pytest.raises(BadRequest, match=f"No more than {MAX_IDENTITIES} wallets and e-mail addresses a person"):
@@ -114,7 +114,7 @@ def test_removing_a_way_to_sign_in_ends_all_sessions_but_the_one_that_did_it(wor
     world.advance(60)
     ending.log_out(world.services, caller(world.services, token).signed_in.session, ACTOR)
     assert not is_valid(world.services, token), "it is as any other"
-    assert people.identity(world.services.store, evm_wallet().address) is None
+    assert person_store.identity(world.services.store, evm_wallet().address) is None
     stranger = caller(world.services, by_wallet(world)).signed_in
     assert stranger.person.person_id != member.person.person_id, "the wallet is nobody's now"
     assert "identity.removed" in {line.action for line in audit(world, member.session.account_id)}
@@ -127,7 +127,7 @@ def test_the_session_of_the_removed_way_ends_too_and_the_password_goes_with_the_
     assert not is_valid(world.services, token)
     with pytest.raises(Unauthorized):
         log_in(world)
-    person = people.person(world.services.store, member.person.person_id)
+    person = person_store.person(world.services.store, member.person.person_id)
     assert person is not None and (person.password_hash, person.identities) == (None, (evm_wallet().address,))
 
 
@@ -155,9 +155,9 @@ def test_of_two_ways_that_are_removed_at_once_one_stays_wherever_they_meet() -> 
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        person = people.person(world.services.store, known[0].person.person_id)
+        person = person_store.person(world.services.store, known[0].person.person_id)
         assert person is not None and len(person.identities) == 1
-        assert people.identity(world.services.store, person.identities[0]) is not None
+        assert person_store.identity(world.services.store, person.identities[0]) is not None
 
 
 def test_a_wallet_that_is_added_and_signs_in_at_once_is_one_persons(world: World) -> None:
@@ -173,7 +173,7 @@ def test_a_wallet_that_is_added_and_signs_in_at_once_is_one_persons(world: World
 
     for world_of, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        identity = people.identity(world_of.services.store, evm_wallet().address)
+        identity = person_store.identity(world_of.services.store, evm_wallet().address)
         assert identity is not None
-        person = people.person(world_of.services.store, identity.person_id)
+        person = person_store.person(world_of.services.store, identity.person_id)
         assert person is not None and identity.name in person.identities

@@ -16,7 +16,7 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_native_converted,
 )
 from chalicelib.chains.calldata.erc20 import approve, transfer_from
-from chalicelib.chains.calldata.escrow import calls as escrow
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.chains.calldata.explanations.calls import explain
@@ -154,15 +154,15 @@ EVERY_KIND = {
     "pay native converted": ("mainnet", pay_native_converted("mainnet", replace(CONVERTED, conversion=TO_ETH))),
     "batch with conversions": ("mainnet", pay_batch("mainnet", CONVERTED_ITEMS, COLLECTOR)),
     "recurring payment": ("base", recurring_payment()),
-    "approve a collector": ("base", escrow.pre_approve(INFO, ESCROW)[0]),
-    "pre-approve": ("base", escrow.pre_approve(INFO, ESCROW)[1]),
-    "authorize": ("base", escrow.authorize(INFO, ESCROW, 1_000_000, PRE_APPROVED)),
-    "authorize by a signature": ("base", escrow.authorize(INFO, ESCROW, 700_000, SIGNED)),
-    "charge": ("base", escrow.charge(INFO, ESCROW, 700_000, SIGNED, FEE)),
-    "capture": ("base", escrow.capture(INFO, ESCROW, 600_000, FEE)),
-    "void": ("base", escrow.void(INFO, ESCROW)),
-    "reclaim": ("base", escrow.reclaim(INFO, ESCROW)),
-    "refund": ("base", escrow.refund(INFO, ESCROW, 100_000)),
+    "approve a collector": ("base", escrow_calls.pre_approve(INFO, ESCROW)[0]),
+    "pre-approve": ("base", escrow_calls.pre_approve(INFO, ESCROW)[1]),
+    "authorize": ("base", escrow_calls.authorize(INFO, ESCROW, 1_000_000, PRE_APPROVED)),
+    "authorize by a signature": ("base", escrow_calls.authorize(INFO, ESCROW, 700_000, SIGNED)),
+    "charge": ("base", escrow_calls.charge(INFO, ESCROW, 700_000, SIGNED, FEE)),
+    "capture": ("base", escrow_calls.capture(INFO, ESCROW, 600_000, FEE)),
+    "void": ("base", escrow_calls.void(INFO, ESCROW)),
+    "reclaim": ("base", escrow_calls.reclaim(INFO, ESCROW)),
+    "refund": ("base", escrow_calls.refund(INFO, ESCROW, 100_000)),
     "bundle": ("base", bundled(approve(USDC, PROXY, 12_625_000), payment(), native_payment())),
 }
 every_kind = pytest.mark.parametrize(("network", "transaction"), EVERY_KIND.values(), ids=list(EVERY_KIND))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.base.signatures import recover_digest
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import (
     INFO_BYTES,
@@ -119,7 +119,7 @@ def test_terms_that_are_cut_short_are_refused(length: int) -> None:
 )
 def test_a_number_that_its_type_cannot_hold_is_refused(change: dict[str, int]) -> None:
     with pytest.raises(OverflowError):
-        calls.void(replace(INFO, **change), ESCROW)
+        escrow_calls.void(replace(INFO, **change), ESCROW)
 
 
 # --- calls ---
@@ -141,25 +141,25 @@ def test_calls_are_encoded_as_eth_abi_does(
     info: PaymentInfo, contracts: EscrowContracts, amount: int, taken_by: Collection, fee: CaptureFee
 ) -> None:
     escrow, terms, taken = contracts.escrow, astuple(info), (taken_by.collector, taken_by.data)
-    approval, pre_approval = calls.pre_approve(info, contracts)
+    approval, pre_approval = escrow_calls.pre_approve(info, contracts)
     check(approval, info.token, "approve(address,uint256)", contracts.pre_approval, info.max_amount)
     check(pre_approval, contracts.pre_approval, "preApprove(INFO)", terms)
-    authorized = calls.authorize(info, contracts, amount, taken_by)
+    authorized = escrow_calls.authorize(info, contracts, amount, taken_by)
     check(authorized, escrow, "authorize(INFO,uint256,address,bytes)", terms, amount, *taken)
-    charged = calls.charge(info, contracts, amount, taken_by, fee)
+    charged = escrow_calls.charge(info, contracts, amount, taken_by, fee)
     charge = "charge(INFO,uint256,address,bytes,uint16,address)"
     check(charged, escrow, charge, terms, amount, *taken, fee.bps, fee.receiver)
-    captured = calls.capture(info, contracts, amount, fee)
+    captured = escrow_calls.capture(info, contracts, amount, fee)
     check(captured, escrow, "capture(INFO,uint256,uint16,address)", terms, amount, fee.bps, fee.receiver)
-    check(calls.void(info, contracts), escrow, "void(INFO)", terms)
-    check(calls.reclaim(info, contracts), escrow, "reclaim(INFO)", terms)
-    refunded = calls.refund(info, contracts, amount)
+    check(escrow_calls.void(info, contracts), escrow, "void(INFO)", terms)
+    check(escrow_calls.reclaim(info, contracts), escrow, "reclaim(INFO)", terms)
+    refunded = escrow_calls.refund(info, contracts, amount)
     check(refunded, escrow, "refund(INFO,uint256,address,bytes)", terms, amount, contracts.operator_refund, b"")
 
 
 def test_a_fee_above_the_largest_uint16_is_refused() -> None:
     with pytest.raises(OverflowError):
-        calls.capture(INFO, ESCROW, 1, CaptureFee(2**16, COLLECTOR))
+        escrow_calls.capture(INFO, ESCROW, 1, CaptureFee(2**16, COLLECTOR))
 
 
 # --- signatures ---

@@ -18,7 +18,7 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_native_converted,
 )
 from chalicelib.chains.calldata.erc20 import approve
-from chalicelib.chains.calldata.escrow import calls as escrow
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo
 from chalicelib.chains.calldata.escrow.signatures import permit2_typed_data
@@ -74,20 +74,20 @@ def escrow_call(network: str, selector: str, terms: dict[str, Any], *rest: Any) 
     info = PaymentInfo(*(terms[name] if kind == "address" else whole(terms[name]) for name, kind in MEMBERS))
     if not rest:
         calls = {
-            "0xc6184c2f": lambda *each: escrow.pre_approve(*each)[1],
-            "0xfa1cad17": escrow.void,
-            "0xe1a2a66d": escrow.reclaim,
+            "0xc6184c2f": lambda *each: escrow_calls.pre_approve(*each)[1],
+            "0xfa1cad17": escrow_calls.void,
+            "0xe1a2a66d": escrow_calls.reclaim,
         }
         return calls[selector](info, contracts)
     amount = whole(rest[0])
     if selector == "0x644cd79a":
-        return escrow.capture(info, contracts, amount, CaptureFee(whole(rest[1]), rest[2]))
+        return escrow_calls.capture(info, contracts, amount, CaptureFee(whole(rest[1]), rest[2]))
     if selector == "0xd458db5a":
-        return escrow.refund(info, contracts, amount)
+        return escrow_calls.refund(info, contracts, amount)
     taken_by = Collection(rest[1], bytes.fromhex(rest[2][2:]))
     if selector == "0x9e65819f":
-        return escrow.charge(info, contracts, amount, taken_by, CaptureFee(whole(rest[3]), rest[4]))
-    return escrow.authorize(info, contracts, amount, taken_by)
+        return escrow_calls.charge(info, contracts, amount, taken_by, CaptureFee(whole(rest[3]), rest[4]))
+    return escrow_calls.authorize(info, contracts, amount, taken_by)
 
 
 def converted(network: str, inputs: dict[str, Any]) -> ConvertedPayment:

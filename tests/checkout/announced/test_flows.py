@@ -11,7 +11,7 @@ from chalicelib.checkout.flows import describe
 from chalicelib.offramp.payers.records import KycStatus
 from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import AnnouncedStatus, Flow, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable, check_unlocked
@@ -116,7 +116,7 @@ def a_multicall(world: World, **changes: object) -> PayableLink:
 
 
 def children_of(world: World, parent: PayableLink) -> tuple[PayableLink, ...]:
-    return reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
+    return multicall_reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))
 
 
 def test_a_multicall_waits_as_a_whole_and_its_children_stay_payable_alone(world: World) -> None:
@@ -135,7 +135,7 @@ def test_the_announced_transaction_of_a_multicall_is_settled_by_the_last_of_its_
     parent = a_multicall(world)
     record(world, parent)
     for child, status in zip(
-        reading.details(world.services, parent).children, ("pending", "settled"), strict=True
+        multicall_reading.details(world.services, parent).children, ("pending", "settled"), strict=True
     ):
         assert child.request is not None
         world.services.store.write(_reference_of(child.request))
@@ -158,12 +158,12 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_announced_transac
         world.scan()
         check_unlocked(load_visible(world.services, child.link.token, Viewer(world.account_id, None)))
         if is_last:
-            assert reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
+            assert multicall_reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
             with pytest.raises(LinkCompleted):
                 describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
         else:
             with pytest.raises(Locked):
-                reading.read(world.services, parent.link.token, world.account_id)
+                multicall_reading.read(world.services, parent.link.token, world.account_id)
     assert [announced.status for announced in stored(world)] == [AnnouncedStatus.PENDING]
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.checkout.announced import tracking as announcements
+from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.rules import UNREAD_GRACE
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
 from chalicelib.platform.storage.sweeping import SweepIncomplete
@@ -285,7 +285,7 @@ def test_a_node_that_does_not_answer_is_asked_once_a_sweep_and_changes_nothing(w
         FakeChain._read(world.chain)
 
     world.chain._read = counted  # type: ignore[method-assign]
-    assert announcements.track_due(world.services) == 0
+    assert tracking.track_due(world.services) == 0
     assert asked == 1
     after = [world.load(payment).announced for payment in payments]
     assert all(a and a.status is AnnouncedStatus.PENDING and a.check_at > b.check_at for a, b in zip(after, before, strict=True))
@@ -346,7 +346,7 @@ def test_announced_transactions_settle_with_their_links_while_the_node_does_not_
     world.scan()
     world.chain.is_down = True
     world.advance(MINUTE)
-    assert announcements.track_due(world.services) == 2
+    assert tracking.track_due(world.services) == 2
 
 
 def test_the_node_is_asked_for_half_of_what_it_refused_of_one_safe_and_for_more_again_later(world: World) -> None:
@@ -374,7 +374,7 @@ def test_flooding_contracts_hold_up_no_other_announced_transaction_of_the_networ
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
     world.advance(MINUTE)
-    assert announcements.track_due(world.services) == 4
+    assert tracking.track_due(world.services) == 4
     assert [is_free(world, payment) for payment in payments] == [False, True] * 4
 
 
@@ -393,5 +393,5 @@ def test_one_announced_transaction_that_cannot_be_followed_does_not_hold_up_the_
     world.scan()
     world.advance(MINUTE)
     with pytest.raises(SweepIncomplete):
-        announcements.track_due(world.services)
+        tracking.track_due(world.services)
     assert is_free(world, payment)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Conflict, NotFound
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announced import flows
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
@@ -27,7 +27,7 @@ def world(world: World) -> World:
 
 
 def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> AnnouncedTransaction:
-    return announcements.withdraw(services or world.services, payment.link.token, Viewer(world.account_id, None))
+    return flows.withdraw(services or world.services, payment.link.token, Viewer(world.account_id, None))
 
 
 def test_a_link_is_free_once_its_owner_has_withdrawn_the_announced_transaction(world: World) -> None:
@@ -47,7 +47,7 @@ def test_what_is_not_pending_or_anothers_cannot_be_withdrawn(world: World) -> No
     record(world, payment)
     for account, client in (("another", None), (world.account_id, "cli_other")):
         with pytest.raises(NotFound, match="Secure payment not found"):
-            announcements.withdraw(world.services, payment.link.token, Viewer(account, client))
+            flows.withdraw(world.services, payment.link.token, Viewer(account, client))
     withdraw(world, payment)
     record(world, paid)
     world.chain.pay(paid.requests[0])
@@ -64,7 +64,7 @@ def test_a_multicall_is_freed_as_a_whole(world: World, through: str) -> None:
     parent = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None).payable
     record(world, parent)
     withdraw(world, parent if through == "the multicall" else children[0])
-    assert len(reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2
+    assert len(multicall_reading.payable_children(world.services, world.load(parent), lambda whole: check_payable(whole, world.now))) == 2
 
 
 def test_what_the_safe_executes_after_all_is_a_payment(world: World) -> None:

@@ -7,7 +7,7 @@ from eth_abi import decode
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import BATCH, address_of
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.requests.records import RequestStatus
 from tests.checkout.requests.test_pay import change, read
 from tests.checkout.requests.test_pay import made as made_request
@@ -185,7 +185,7 @@ def test_a_request_that_is_named_twice_unknown_or_of_a_link_is_refused(shop: Sho
         400,
         f"requestIds names {request_id} more than once",
     )
-    payment = links.load(running(), shop.link())
+    payment = link_reading.load(running(), shop.link())
     assert payment is not None
     for missing in (unknown, "x", payment.requests[0].request_id, made_request(new_shop)):
         assert refusal(shop, requestIds=[request_id, missing]) == (

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.checkout.payouts import flows as payouts
+from chalicelib.checkout.payouts import flows
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.rates.rules import RateUnavailable
@@ -44,7 +44,7 @@ def test_creating_two_hundred_takes_five_transactions() -> None:
     with in_process_aws() as client:
         world = World(client)
         with counted(client) as calls:
-            payouts.pay_batch(world.services, OWNER, VIEWER, drafts(200))
+            flows.pay_batch(world.services, OWNER, VIEWER, drafts(200))
         assert dict(calls.by_operation) == {"TransactWriteItems": 5}
 
 
@@ -53,7 +53,7 @@ def test_creating_two_hundred_by_a_quoted_rate_takes_no_more_and_reads_one_rate(
         world = World(client)
         world.prices.set("USD", "USDC", "1.0003")
         with counted(client) as calls:
-            made = payouts.pay_batch(world.services, OWNER, VIEWER, drafts(200, "USD"))
+            made = flows.pay_batch(world.services, OWNER, VIEWER, drafts(200, "USD"))
         assert dict(calls.by_operation) == {"BatchGetItem": 2, "BatchWriteItem": 8, "TransactWriteItems": 5}
         last = made.positions[-1].owed.request.request_id
         (quote,) = world.services.store.query(Quote, Quote.KEY.all(request_id=last))
@@ -65,7 +65,7 @@ def test_paying_two_hundred_stored_ones_takes_three_transactions() -> None:
         world = World(client)
         requests = [store_request(world.services) for _ in range(200)]
         with counted(client) as calls:
-            payouts.pay_batch(world.services, OWNER, VIEWER, named(*requests))
+            flows.pay_batch(world.services, OWNER, VIEWER, named(*requests))
         assert dict(calls.by_operation) == {"BatchGetItem": 2, "TransactWriteItems": 3}
 
 
@@ -81,7 +81,7 @@ def test_direct_quoted_and_converted_payments_are_mixed() -> None:
         Item("5", None, PAYEE, "USD", "ETH-mainnet"),
     ]
     draft = BatchDraft(tuple(map(Draft, items)), (), Terms(None, Fee()))
-    on_mainnet = payouts.pay_batch(world.services, OWNER, VIEWER, draft)
+    on_mainnet = flows.pay_batch(world.services, OWNER, VIEWER, draft)
     assert [each.converted.way if each.converted else None for each in on_mainnet.positions] == [
         "on_chain",
         None,
@@ -92,7 +92,7 @@ def test_direct_quoted_and_converted_payments_are_mixed() -> None:
     assert amounts({"data": payment.data}) == [[10 * 10**8], [10**6], [10**17], [5 * 10**8]]
     items = [Item("10", None, PAYEE, "USD", "fUSDC-sepolia"), Item("5", None, PAYEE, "USD", "ETH-sepolia-sepolia")]
     draft = BatchDraft(tuple(map(Draft, items)), (), Terms(None, Fee()))
-    (payment,) = payouts.pay_batch(world.services, OWNER, VIEWER, draft).checkout.payments
+    (payment,) = flows.pay_batch(world.services, OWNER, VIEWER, draft).checkout.payments
     assert amounts({"data": payment.data}) == [[10_003_000], [2 * 10**15]]
 
 
@@ -100,8 +100,8 @@ def test_more_than_fits_into_one_transaction_is_refused_with_how_many_fit() -> N
     world = in_memory()
     world.prices.set("USD", "USDC", "1")
     with pytest.raises(BadRequest, match="Only the first 85 of these 100 payments fit into one transaction"):
-        payouts.pay_batch(world.services, OWNER, VIEWER, drafts(100, "USD", "USDC-mainnet"))
-    assert len(payouts.pay_batch(world.services, OWNER, VIEWER, drafts(85, "USD", "USDC-mainnet")).checkout.payments) == 1
+        flows.pay_batch(world.services, OWNER, VIEWER, drafts(100, "USD", "USDC-mainnet"))
+    assert len(flows.pay_batch(world.services, OWNER, VIEWER, drafts(85, "USD", "USDC-mainnet")).checkout.payments) == 1
 
 
 def test_without_a_rate_nothing_is_written() -> None:
@@ -109,9 +109,9 @@ def test_without_a_rate_nothing_is_written() -> None:
     world.prices.set("USD", "USDC", "1")
     world.prices.api.is_down = True
     with pytest.raises(RateUnavailable):
-        payouts.pay_batch(world.services, OWNER, VIEWER, drafts(3, "USD"))
+        flows.pay_batch(world.services, OWNER, VIEWER, drafts(3, "USD"))
     with pytest.raises(RateUnavailable):
-        payouts.pay_out(world.services, OWNER, drafts(1, "USD").drafts[0], Terms(None, Fee()))
+        flows.pay_out(world.services, OWNER, drafts(1, "USD").drafts[0], Terms(None, Fee()))
     assert not world.services.store._records  # type: ignore[attr-defined]
 
 
@@ -127,5 +127,5 @@ def test_a_payment_that_is_recorded_meanwhile_is_not_paid_again() -> None:
         write(*writes)
 
     store.write = late  # type: ignore[method-assign]
-    made = payouts.pay_batch(world.services, OWNER, VIEWER, named(*requests))
+    made = flows.pay_batch(world.services, OWNER, VIEWER, named(*requests))
     assert [each.due.amount for each in made.positions] == [12_500_000, 500_000, 12_500_000]

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound, ValidationFailed
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.calldata import plain_transfers
+from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.checkout.plain_transfers import flows, rules
@@ -49,7 +49,7 @@ def test_what_arrived_is_deployed_and_paid_out_in_one_call(world: World, request
     put(world, request_of, 12_625_000)
     found = read(world, request_of)
     assert found.emptying.purpose is Purpose.PAY_OUT
-    assert found.emptying.transaction == plain_transfers.deploy_and_pay_out(terms_of(request_of))
+    assert found.emptying.transaction == plain_transfer_calldata.deploy_and_pay_out(terms_of(request_of))
     body = PlainTransferState.of(found, "plain").model_dump()
     assert (body["balance"], body["amount"], body["isDeployed"], body["unavailable"]) == ("12625000", "12.625", False, None)
     assert [each["to"] for each in body["transactions"]] == [address_of(MULTICALL3, "sepolia")]
@@ -60,7 +60,7 @@ def test_nothing_is_deployed_where_there_is_code(world: World, request_of: Reque
     put(world, request_of, 12_625_000, is_deployed=True)
     own = request_of.plain_transfer
     assert own is not None
-    assert read(world, request_of).emptying.transaction == plain_transfers.pay_out(own.address)
+    assert read(world, request_of).emptying.transaction == plain_transfer_calldata.pay_out(own.address)
 
 
 def test_no_more_than_the_fee_waits_for_more(world: World, request_of: Request) -> None:
@@ -88,7 +88,7 @@ def test_another_token_or_the_coin_is_rescued(world: World, request_of: Request,
     put(world, request_of, 5, wanted, is_deployed=True)
     found = read(world, request_of, token=token)
     assert found.emptying.purpose is Purpose.RESCUE
-    assert found.emptying.transaction == plain_transfers.rescue(own.address, wanted)
+    assert found.emptying.transaction == plain_transfer_calldata.rescue(own.address, wanted)
 
 
 def test_another_network_has_the_same_address_deployed_there(world: World, request_of: Request) -> None:
@@ -102,8 +102,8 @@ def test_another_network_has_the_same_address_deployed_there(world: World, reque
     assert found.emptying.purpose is Purpose.RESCUE
     assert sent is not None
     assert sent.to == address_of(MULTICALL3, "base")
-    assert plain_transfers.creation_code(terms_of(request_of)).hex() in sent.data
-    assert plain_transfers.rescue(own.address, OTHER).data[2:] in sent.data
+    assert plain_transfer_calldata.creation_code(terms_of(request_of)).hex() in sent.data
+    assert plain_transfer_calldata.rescue(own.address, OTHER).data[2:] in sent.data
 
 
 def test_without_a_transaction_it_says_why(world: World, request_of: Request) -> None:

@@ -10,9 +10,9 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.payments.announced.announcements import Announcement
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.requests import store
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.storage.store import Store, WriteConflict
@@ -62,7 +62,7 @@ def refusal(shop: Shop, name: str, headers: dict[str, str] | None = None, **quer
 
 
 def read(request_id: str) -> Request:
-    return store.standing_alone(running().store, [request_id])[request_id]
+    return request_store.standing_alone(running().store, [request_id])[request_id]
 
 
 def change(request_id: str, **fields: Any) -> None:
@@ -350,13 +350,13 @@ def test_a_paid_request_is_409(shop: Shop) -> None:
 
 def test_a_request_of_a_link_follows_the_rules_of_the_link(shop: Shop) -> None:
     token = shop.link(item(), **FEE)
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     request_id = payment.requests[0].request_id
     body = pay(shop, request_id, amount="2")
     assert erc20_payment(body["transactions"][1])[2::2] == (2_000_000, 20_000)
     assert body["metadata"]["platformFee"] == {"percentage": "1", "address": FEE_ADDRESS}
-    assert links.load(running(), token) == payment, "its link keeps the fee, and nothing is written"
+    assert link_reading.load(running(), token) == payment, "its link keeps the fee, and nothing is written"
     expected = refusal(shop, request_id, **FEE)
     assert expected == (400, "This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
     expire(token)
@@ -365,7 +365,7 @@ def test_a_request_of_a_link_follows_the_rules_of_the_link(shop: Shop) -> None:
 
 def test_a_request_of_a_completed_link_is_409(shop: Shop) -> None:
     token = shop.link()
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     complete(token)
     expected = refusal(shop, payment.requests[0].request_id)
@@ -376,7 +376,7 @@ def test_a_request_of_a_link_that_waits_for_a_transaction_is_423(shop: Shop) -> 
     if running().store.get(Cursor, Cursor.KEY.of(network="sepolia")) is None:
         running().store.write(Cursor("sepolia", 100, (), 2000))
     token = shop.link()
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     draft = Announcement(None, "0x" + "ab" * 32, None, "SEPOLIA", "USDC", None)
     announcements.record(running(), token, Viewer(shop.account_id, None), draft)
@@ -385,7 +385,7 @@ def test_a_request_of_a_link_that_waits_for_a_transaction_is_423(shop: Shop) -> 
 
 def test_a_payouts_request_is_paid_by_its_creator_alone(shop: Shop) -> None:
     token = shop.send("POST", PAYOUTS, payout()).json["token"]
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     request_id = payment.requests[0].request_id
     assert pay(shop, request_id, wallet=WALLET)["transactions"]

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
-from chalicelib.checkout.requests import flows as paying
+from chalicelib.checkout.requests import flows
 from chalicelib.checkout.requests.rules import Part, seconds_to_confirm
 from chalicelib.checkout.requests.schemas import routes_answer
 from chalicelib.payments.links.reading import Viewer
@@ -39,7 +39,7 @@ def world() -> Iterator[World]:
 
 def answer(world: World, request: Request, part: Part = ALL_THAT_IS_LEFT) -> dict[str, Any]:
     owner, viewer = Owner(request.account_id, None, None), Viewer(request.account_id, None)
-    direct, others = paying.routes(world.services, request.request_id, owner, viewer, WALLET, part)
+    direct, others = flows.routes(world.services, request.request_id, owner, viewer, WALLET, part)
     return routes_answer(direct, others, world.services.settings).model_dump(exclude_unset=True)
 
 
@@ -105,10 +105,10 @@ def test_an_unknown_request_is_404_and_a_wallet_of_another_family_400(world: Wor
     request = store_request(world.services)
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
     with pytest.raises(NotFound, match="Request not found"):
-        paying.direct_route(world.services, "01" + "0" * 64, owner, viewer, WALLET, Part())
+        flows.direct_route(world.services, "01" + "0" * 64, owner, viewer, WALLET, Part())
     with pytest.raises(BadRequest, match="wallet is not an address of sepolia"):
         tron = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
-        paying.direct_route(world.services, request.request_id, owner, viewer, tron, Part())
+        flows.direct_route(world.services, request.request_id, owner, viewer, tron, Part())
 
 
 def test_the_speed_is_the_time_until_a_payment_is_confirmed() -> None:
@@ -123,7 +123,7 @@ def test_the_speed_is_the_time_until_a_payment_is_confirmed() -> None:
 def test_a_route_of_a_minute_at_most_is_fast(world: World, seconds: int, speed: str | int) -> None:
     request = store_request(world.services)
     owner, viewer = Owner(request.account_id, None, None), Viewer(request.account_id, None)
-    direct, _ = paying.routes(world.services, request.request_id, owner, viewer, WALLET, ALL_THAT_IS_LEFT)
+    direct, _ = flows.routes(world.services, request.request_id, owner, viewer, WALLET, ALL_THAT_IS_LEFT)
     assert direct is not None
     (route,) = routes_answer(replace(direct, seconds=seconds), (), world.services.settings).routes
     assert route.speed == speed

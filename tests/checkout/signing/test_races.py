@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.signing import flows as signing
-from chalicelib.payments.links import reading
+from chalicelib.checkout.signing import flows
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.errors import LinkBeingSigned, LinkLocked
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
@@ -35,7 +35,7 @@ def world(cloud: Cloud) -> World:
 
 def claiming(payment: PayableLink, device: int) -> Act:
     claimant = f"{device:064x}"
-    return lambda services: signing.claim(services, payment.link.token, PAGE, claimant, CALLS)
+    return lambda services: flows.claim(services, payment.link.token, PAGE, claimant, CALLS)
 
 
 def test_of_claims_at_once_one_is_the_claim(cloud: Cloud, world: World) -> None:
@@ -51,10 +51,10 @@ def test_of_claims_at_once_one_is_the_claim(cloud: Cloud, world: World) -> None:
 def test_claims_that_are_given_back_and_taken_at_once_have_one_holder(cloud: Cloud, world: World) -> None:
     payment = world.create_link()
     token, first = payment.link.token, f"{1:064x}"
-    signing.claim(world.services, token, PAGE, first, CALLS)
+    flows.claim(world.services, token, PAGE, first, CALLS)
 
     def giving(services: Services) -> bool:
-        return signing.end(services, token, PAGE, first)
+        return flows.end(services, token, PAGE, first)
 
     found = at_once(cloud, world, giving, *(claiming(payment, device) for device in range(2, PARALLEL)))
     assert all(isinstance(each, bool | SigningClaim | LinkBeingSigned | WriteConflict) for each in found), found
@@ -70,7 +70,7 @@ def test_of_a_multicall_and_its_payouts_claimed_at_once_one_side_is_the_claim(cl
     payouts = store_payouts(world.services, world.account_id, 3)
     tokens = [each.link.token for each in payouts]
     made = multicalls.create(world.services, Owner(world.account_id, None, None), tokens, None)
-    parent = reading.load(world.services, made.payable.link.token)
+    parent = link_reading.load(world.services, made.payable.link.token)
     assert parent is not None
     found = at_once(cloud, world, *(claiming(each, number) for number, each in enumerate((parent, *payouts))))
     assert all(isinstance(each, SigningClaim | LinkBeingSigned | WriteConflict) for each in found), found
@@ -92,4 +92,4 @@ def test_a_claim_and_an_announced_transaction_at_once_leave_one_of_them_to_be_pa
     now = world.load(payment)
     assert now.announced is not None and now.is_locked
     with pytest.raises(LinkLocked):
-        signing.claim(world.services, payment.link.token, PAGE, f"{2:064x}", CALLS)
+        flows.claim(world.services, payment.link.token, PAGE, f"{2:064x}", CALLS)

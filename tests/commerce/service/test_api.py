@@ -13,7 +13,7 @@ from chalicelib.chains.catalogue.escrows import AUTH_CAPTURE_ESCROW
 from chalicelib.chains.catalogue.tokens import known_token
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import store
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -227,7 +227,7 @@ def test_a_session_chooses_no_fee(api: Api) -> None:
 def test_with_approvals_a_key_takes_a_fee_only_for_the_receiver_that_the_payment_fixes(api: Api) -> None:
     """Whoever has stolen a key would have all that is held. The fee of a payment that names its receiver is taken."""
     tenant = Tenant()
-    account = credentials.account(running().store, tenant.account_id)
+    account = credential_store.account(running().store, tenant.account_id)
     assert account is not None
     running().store.write(replace(account, has_approvals=True))
     for operation, sent in (("capture", {"captureAmount": "1"}), ("charge", {})):
@@ -242,7 +242,7 @@ def test_with_approvals_a_key_takes_a_fee_only_for_the_receiver_that_the_payment
 
 def test_with_approvals_a_least_fee_needs_its_receiver_from_the_start(api: Api) -> None:
     tenant = Tenant()
-    account = credentials.account(running().store, tenant.account_id)
+    account = credential_store.account(running().store, tenant.account_id)
     assert account is not None
     running().store.write(replace(account, has_approvals=True))
     for receiver, status in ((None, 400), (PAYEE, 201)):

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
 from chalicelib.commerce.service.calls import info_of, operator_calls, token_address
@@ -25,12 +25,12 @@ def sent(kind: OperationKind, **changes: Any) -> tuple[Any, ...]:
 
 def test_every_operation_is_one_transaction_with_its_amount_and_fee_but_a_refund_is_approved_first() -> None:
     collection = Collection(CONTRACTS.pre_approval, b"")
-    assert sent(OperationKind.AUTHORIZE) == (calls.authorize(INFO, CONTRACTS, AMOUNT, collection),)
-    assert sent(OperationKind.CHARGE) == (calls.charge(INFO, CONTRACTS, AMOUNT, collection, FEE),)
-    assert sent(OperationKind.CAPTURE) == (calls.capture(INFO, CONTRACTS, AMOUNT, FEE),)
-    assert sent(OperationKind.VOID) == (calls.void(INFO, CONTRACTS),)
+    assert sent(OperationKind.AUTHORIZE) == (escrow_calls.authorize(INFO, CONTRACTS, AMOUNT, collection),)
+    assert sent(OperationKind.CHARGE) == (escrow_calls.charge(INFO, CONTRACTS, AMOUNT, collection, FEE),)
+    assert sent(OperationKind.CAPTURE) == (escrow_calls.capture(INFO, CONTRACTS, AMOUNT, FEE),)
+    assert sent(OperationKind.VOID) == (escrow_calls.void(INFO, CONTRACTS),)
     approval = erc20.approve(token_address(PAYMENT), CONTRACTS.operator_refund, AMOUNT)
-    assert sent(OperationKind.REFUND) == (approval, calls.refund(INFO, CONTRACTS, AMOUNT))
+    assert sent(OperationKind.REFUND) == (approval, escrow_calls.refund(INFO, CONTRACTS, AMOUNT))
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_every_operation_is_one_transaction_with_its_amount_and_fee_but_a_refund
 )
 def test_what_a_payer_has_signed_goes_to_the_collector_of_its_kind(collector: Collector, contract: str) -> None:
     made = sent(OperationKind.AUTHORIZE, collector=collector, signature="ab" * 65)
-    assert made == (calls.authorize(INFO, CONTRACTS, AMOUNT, Collection(contract, b"\xab" * 65)),)
+    assert made == (escrow_calls.authorize(INFO, CONTRACTS, AMOUNT, Collection(contract, b"\xab" * 65)),)

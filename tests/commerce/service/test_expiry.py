@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Conflict
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.commerce.core.records import OperationKind
@@ -202,7 +202,7 @@ def test_an_operation_that_cannot_be_submitted_for_an_hour_goes_back() -> None:
 def test_the_hash_of_the_terms_is_the_same_whoever_computes_it() -> None:
     commerce = Commerce()
     created = commerce.create()
-    made = calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)
+    made = escrow_calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)
     assert created.options is not None and created.options.transactions == made
     assert OperationKind.AUTHORIZE.value == "authorize"
 

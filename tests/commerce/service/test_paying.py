@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, ServiceError
 from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.escrow import calls, signatures
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
+from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
 from chalicelib.chains.calldata.token_domains import TokenDomain
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.service.calls import hash_for, info_of
@@ -35,14 +36,14 @@ def test_the_buyer_pre_approves_the_terms_with_itself_as_payer(commerce: Commerc
     created = commerce.create()
     made = pre_approval_of(commerce.services, link_of(commerce, created), wallet)
     assert made.payer.lower() == PAYER.lower()
-    assert made.transaction == calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)[1]
+    assert made.transaction == escrow_calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS)[1]
 
 
 def test_any_other_wallet_of_an_open_payment_is_remembered_until_after_the_time_to_pay(commerce: Commerce) -> None:
     created = commerce.create(buyer_address=None)
     for _ in range(2):
         made = pre_approval_of(commerce.services, link_of(commerce, created), OTHER)
-    assert made.transaction == calls.pre_approve(info_of(created.payment, OTHER), CONTRACTS)[1]
+    assert made.transaction == escrow_calls.pre_approve(info_of(created.payment, OTHER), CONTRACTS)[1]
     named = hash_for(created.payment, OTHER, CONTRACTS)
     (known,) = request_store.references(commerce.services.store, [named])
     assert (known.payable_id, known.payer) == (created.payment.payable_id, OTHER)
@@ -102,8 +103,8 @@ def test_a_payer_whose_token_has_signed_transfers_may_sign_one_of_them_or_permit
     commerce.chain.read_erc3009_domain = lambda info: domain
     created = commerce.create()
     options, info = created.options, info_of(created.payment, PAYER)
-    assert options is not None and options.erc3009 == signatures.erc3009_typed_data(info, CONTRACTS, domain)
-    assert options.permit2 == signatures.permit2_typed_data(info, CONTRACTS)
+    assert options is not None and options.erc3009 == escrow_signatures.erc3009_typed_data(info, CONTRACTS, domain)
+    assert options.permit2 == escrow_signatures.permit2_typed_data(info, CONTRACTS)
     assert options.approval == erc20.approve(commerce.token, address_of(PERMIT2, "sepolia"), created.payment.max_amount)
-    assert options.transactions == calls.pre_approve(info, CONTRACTS)
+    assert options.transactions == escrow_calls.pre_approve(info, CONTRACTS)
     assert options.payment_hash == hash_for(created.payment, PAYER, CONTRACTS)

@@ -9,11 +9,11 @@ import pytest
 from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
 from chalicelib.commerce.service import refunding, rules, running
-from chalicelib.relayer import store as relayer
-from chalicelib.relayer.holdings import store as holdings
+from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.records import CallStatus
 from tests.fakes.commerce import new_payment
 from tests.fakes.escrows import CONTRACTS, OPERATOR, PAYER, Commerce, check_conserved
@@ -99,7 +99,7 @@ def test_after_a_fork_that_gave_the_tokens_back_those_of_others_are_not_spent(
     (key,) = [each for each in pending.call_keys if "/take/" in each]
 
     def say(status: CallStatus) -> None:
-        call = relayer.call(commerce.services.store, key)
+        call = relayer_store.call(commerce.services.store, key)
         assert call is not None
         commerce.services.store.write(replace(call, status=status))
 
@@ -225,7 +225,7 @@ def balance_for(commerce: Commerce, created: Any) -> int:
     payment = commerce.load(created)
     owner = f"commerce/{payment.request_id}/3"  # the number after the authorization and the capture
     place = (commerce.token.lower(), owner)
-    entry = holdings.entries(commerce.services.store, "sepolia", OPERATOR, [place]).get(place)
+    entry = holdings_store.entries(commerce.services.store, "sepolia", OPERATOR, [place]).get(place)
     return entry.left if entry is not None else 0
 
 
@@ -316,7 +316,7 @@ def test_a_refund_that_reverts_is_made_again_by_a_call_of_its_own_five_times_bef
     commerce.chain.mempool.sent.clear()
     commerce.refund(created, 10)
     commerce.settle(20)
-    refunds = [each for each in commerce.chain.mempool.sent if each.data[2:10] == calls.REFUND.hex()]
+    refunds = [each for each in commerce.chain.mempool.sent if each.data[2:10] == escrow_calls.REFUND.hex()]
     assert len(refunds) == refunding.MOST_SPENDS and commerce.made["transfer"] == 1
     assert commerce.load(created).failure == refunding.RETURNED
     check_conserved(commerce)

@@ -8,14 +8,14 @@ import pytest
 from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc6492
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
 from chalicelib.commerce.service import rules, steps
 from chalicelib.commerce.service.calls import info_of
 from chalicelib.commerce.service.rules import Asked
-from chalicelib.payments.scanning import store as scanning
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import Call, Use, signature_gas
@@ -117,7 +117,7 @@ def capturing() -> tuple[Commerce, Any]:
 
 
 def recorded_to(commerce: Commerce) -> int:
-    cursor = scanning.cursor(commerce.services.store, "sepolia")
+    cursor = scan_store.cursor(commerce.services.store, "sepolia")
     assert cursor is not None
     return cursor.scanned_to
 
@@ -176,7 +176,7 @@ def test_the_entry_that_finds_a_payment_by_its_hash_is_made_once_the_payer_is_kn
 def test_a_wallet_that_only_the_merchant_has_named_is_found_by_the_escrows_event() -> None:
     commerce = Commerce()
     created = commerce.create(buyer_address=None)
-    commerce.send(PAYER, *calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS))
+    commerce.send(PAYER, *escrow_calls.pre_approve(info_of(created.payment, PAYER), CONTRACTS))
     commerce.execute(created, KINDS.AUTHORIZE, Asked(payer=PAYER))
     commerce.settle(2)
     assert (commerce.load(created).authorized, commerce.load(created).payer) == (AMOUNT, PAYER)

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 from chalicelib.platform.access.idempotency.rules import RESPONSE_LOST, STILL_RUNNING
 from chalicelib.platform.access.people.records import Role
 from chalicelib.webhooks import announcing
-from chalicelib.webhooks import store as events
-from chalicelib.webhooks.deliveries import reading
-from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks import store as event_store
+from chalicelib.webhooks.deliveries import reading as delivery_reading
+from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import deliver, fail
 from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
@@ -156,7 +156,7 @@ def test_the_timeline_tells_what_each_webhook_heard_and_sends_it_again(
             announcing.announce(running(), [event["id"]])
             (delivery,) = deliveries_of(event["id"])
             deliver(running(), delivery, 0, in_slow_lane=False)
-            attempted = deliveries.delivery(running().store, delivery)
+            attempted = delivery_store.delivery(running().store, delivery)
             assert attempted is not None and fail(running(), attempted)
         person.sees("payment.confirmed")
         row = person.page.locator(".timeline .delivery")
@@ -176,6 +176,6 @@ def test_the_timeline_tells_what_each_webhook_heard_and_sends_it_again(
 
 def deliveries_of(event_id: str) -> list[str]:
     """The ids of the deliveries of an event."""
-    event = events.event(running().store, event_id)
+    event = event_store.event(running().store, event_id)
     assert event is not None
-    return [each.delivery_id for each in reading.of_event(running(), event.account_id, event_id)]
+    return [each.delivery_id for each in delivery_reading.of_event(running(), event.account_id, event_id)]

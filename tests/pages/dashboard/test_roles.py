@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.requests import store as requests
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import RequestStatus
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.access.people.rules import SCOPES_OF
 from chalicelib.platform.http.operation import OPERATIONS, Operation
@@ -72,7 +72,7 @@ def allows(role: Role, call: str) -> bool:
 def give_role(stack: Stack, person: Person, role: Role) -> None:
     me = person.call("GET", "/v1/auth/me")
     with stack.lock:
-        membership = people.membership(running().store, me["id"], me["personId"])
+        membership = person_store.membership(running().store, me["id"], me["personId"])
         assert membership is not None
         running().store.write(replace(membership, role=role))
 
@@ -84,7 +84,7 @@ def populated(stack: Stack, person: Person) -> dict[str, str]:
         for each in ("INV-1", "INV-2")
     )
     with stack.lock:
-        request = requests.request(running().store, paid)
+        request = request_store.request(running().store, paid)
         assert request is not None
         running().store.write(replace(request, status=RequestStatus.PARTIALLY_PAID, paid=BaseUnits(4)))
     escrowed = {**CAPTURABLE["get_commerce_status"], "paymentCurrency": "fUSDC-sepolia", "network": "sepolia"}

@@ -14,9 +14,9 @@ import boto3
 import pytest
 from playwright.sync_api import Route, expect
 
-from chalicelib.mail import store as mails
+from chalicelib.mail import store as mail_store
 from chalicelib.mail.rules import owner_of
-from chalicelib.webhooks.deliveries import store as deliveries
+from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import deliver, fail
 from tests.fakes.world import PAYEE, PREFIX
 from tests.pages.conftest import NewVisitor
@@ -192,7 +192,7 @@ def test_a_webhook_is_made_tested_and_a_failed_delivery_sent_again(stack: Stack,
         (delivery,) = person.call("GET", f"/v1/webhook/{webhook_id}/deliveries")["deliveries"]
         with stack.lock:  # what takes it from the queue, and the last attempt
             deliver(running(), delivery["id"], 0, in_slow_lane=False)
-            attempted = deliveries.delivery(running().store, delivery["id"])
+            attempted = delivery_store.delivery(running().store, delivery["id"])
             assert attempted is not None and fail(running(), attempted)
         person.page.reload()
         row.locator("summary").click()
@@ -254,7 +254,7 @@ def sending_mail(stack: Stack) -> Iterator[Callable[[], str]]:
         (message,) = boto3.client("sqs").receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
         boto3.client("sqs").delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
         mail_id = json.loads(message["Body"])["mailId"]
-        mail = mails.mail(running().store, mail_id)
+        mail = mail_store.mail(running().store, mail_id)
         assert mail is not None and mail.sealed is not None
         return str(json.loads(running().secrets.decrypt(mail.sealed, owner_of(mail_id)))["link"])
 

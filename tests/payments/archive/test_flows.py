@@ -17,9 +17,9 @@ from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.targets import Item
-from chalicelib.payments.search.payments import flows as search
+from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
-from chalicelib.payments.search.requests import flows as requests
+from chalicelib.payments.search.requests import flows as request_search
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.storage.sweeping import SweepIncomplete
@@ -63,7 +63,7 @@ def of_payable(world: World, link: PayableLink) -> set[tuple[str, str]]:
 
 def totals(world: World) -> tuple[int | None, int | None]:
     """How many payments and requests the lists of the account say that there are, with as many records."""
-    page = search.page_at(world.services, Filters("acct", type="direct"), 0, 100)
+    page = payment_search.page_at(world.services, Filters("acct", type="direct"), 0, 100)
     listed = listing.page(world.services, Wanted("acct"), None, 0, 100).page
     assert len(page.payments) == page.total
     assert len(listed.records) == listed.total
@@ -92,7 +92,7 @@ def test_a_link_that_was_paid_over_a_year_ago_is_in_the_archive_and_nowhere_else
     assert totals(world) == (1, 1)
     assert not kept & items(world)
     with pytest.raises(NotFound):
-        requests.find(world.services, old.requests[0].request_id, Viewer("acct", None))
+        request_search.find(world.services, old.requests[0].request_id, Viewer("acct", None))
     (read,) = flows.page(world.services, "acct", MONTH, None).found
     assert before is not None
     assert read == before

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.chains.catalogue.interop import Destination, destination_id
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading
 from chalicelib.payments.links.records import PaymentType
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import Shop, item, stored
@@ -180,7 +180,7 @@ def test_several_items_are_one_batch_of_as_many_requests(shop: Shop) -> None:
     assert reply.status == 201, reply.json
     assert len(set(reply.json["requestIds"])) == 3
     assert stored() == {**before, "payments": before["payments"] + 1 + 3 * 3}
-    payment = links.load(running(), reply.json["token"])
+    payment = reading.load(running(), reply.json["token"])
     assert payment is not None and payment.link.payment_type is PaymentType.BATCH
     assert [(r.currency, r.amount, r.position) for r in payment.requests] == [
         ("fUSDC-sepolia", 12_500_000, 0),
@@ -194,7 +194,7 @@ def test_several_items_are_one_batch_of_as_many_requests(shop: Shop) -> None:
 def test_a_batch_that_takes_several_transactions_has_its_items_in_their_order(shop: Shop) -> None:
     reply = shop.create(*(item(amount=str(number)) for number in range(1, 41)))
     assert reply.status == 201, reply.json
-    payment = links.load(running(), reply.json["token"])
+    payment = reading.load(running(), reply.json["token"])
     assert payment is not None
     assert [r.amount for r in payment.requests] == [number * 10**6 for number in range(1, 41)]
     assert [r.request_id for r in payment.requests] == reply.json["requestIds"]
@@ -204,7 +204,7 @@ def test_one_item_is_single_on_tron_too_with_a_fee_to_a_tron_address(shop: Shop)
     fee_address = tron_address_of(b"\x11" * 20)
     reply = shop.create(tron(), feePercentage="1", feeAddress=fee_address)
     assert reply.status == 201, reply.json
-    payment = links.load(running(), reply.json["token"])
+    payment = reading.load(running(), reply.json["token"])
     assert payment is not None and payment.link.payment_type is PaymentType.SINGLE
     assert (payment.requests[0].payee, payment.requests[0].network) == (TRON_PAYEE, "tron")
     assert payment.link.fee_address == fee_address

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links import expiry
-from chalicelib.payments.links import flows as links
+from chalicelib.payments.links import expiry, flows
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -109,7 +108,7 @@ def test_a_batch_does_not_expire_while_a_payout_that_was_merged_into_it_has_work
     world.scan()
     first, second = (_unwritten(payout(world.services, world.account_id)) for _ in range(2))
     for each in (first, second):
-        links.save(world.services, each)
+        flows.save(world.services, each)
     tokens = (first.link.token, second.link.token)
     made = payouts.combine(world.services, world.owner, MergeDraft(tokens, None, None))
     past_expiry(world, made, -HOUR)

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.accounts.payees.records import PayeeDestination
 from chalicelib.chains.catalogue.interop import Destination, destination_id
-from chalicelib.payments.links import flows as links
+from chalicelib.payments.links import flows
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
 from chalicelib.platform.access.callers import ClientSettings
@@ -115,9 +115,9 @@ def test_a_limit_costs_a_payout_one_read_of_its_destination_and_a_link_none(worl
         with counted(world.client) as calls:
             payouts.create(world.services, limited, None, wanted)
         assert calls.by_operation == {**({"GetItem": 1} if reads else {}), "TransactWriteItems": 1}
-    links.create(world.services, owner, draft(fee_percentage=None, fee_address=None))  # once a minute what the account has chosen
+    flows.create(world.services, owner, draft(fee_percentage=None, fee_address=None))  # once a minute what the account has chosen
     with counted(world.client) as calls:
-        links.create(world.services, owner, draft(fee_percentage=None, fee_address=None))
+        flows.create(world.services, owner, draft(fee_percentage=None, fee_address=None))
     assert calls.by_operation == {"GetItem": 1, "TransactWriteItems": 1}, "as without a limit"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading
 from tests.fakes.payouts import on_its_way
 from tests.fakes.wallets import evm_wallet
 from tests.support.client import Api, Reply, Shop, item
@@ -34,7 +34,7 @@ def look_up(dashboard: Dashboard, request_id: str) -> Reply:
 
 def test_a_paid_link_waits_for_no_multisig_transaction(dashboard: Dashboard) -> None:
     made = create(dashboard)
-    payment = links.load(running(), made["token"])
+    payment = reading.load(running(), made["token"])
     assert payment is not None
     running().store.write(on_its_way(payment).announced)
     assert look_up(dashboard, made["requestIds"][0]).status == 423

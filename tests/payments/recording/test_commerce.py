@@ -10,7 +10,7 @@ from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
 from chalicelib.payments.links.records import LinkStatus
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Direction, Payment, PaymentStatus, SentRefund
@@ -409,10 +409,10 @@ def test_a_crash_at_any_call_leaves_the_books_and_events_complete_in_the_end(cal
         dying = world.start(client=FragileClient(world.client, tripwire))
         with suppress(Crash):
             scan_chain(dying, json.dumps({"network": "sepolia"}))
-            recording.record(dying, payment.payable_id)
+            flows.record(dying, payment.payable_id)
         world.advance(LEASE.total_seconds() + 61)
         world.tick()
-        recording.sweep(world.services)
+        flows.sweep(world.services)
         world.record()
         world.drain()
         sweep_outbox(world.services)

@@ -9,7 +9,8 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.commerce.core import ledger, rules
+from chalicelib.commerce.core import ledger
+from chalicelib.commerce.core import rules as commerce_rules
 from chalicelib.commerce.core.records import (
     CommercePayment,
     EntryState,
@@ -64,13 +65,13 @@ class Books:
 
     def begin(self, name: str, amount: int) -> None:
         pending = PendingOperation(self.payment.operations + 1, OperationKind(name), BaseUnits(amount), START)
-        self.payable = replace(self.payable, commerce=rules.begun(self.payment, pending, START))
+        self.payable = replace(self.payable, commerce=commerce_rules.begun(self.payment, pending, START))
         self.begun[name] += 1
 
     def go_back(self) -> None:
         assert self.payment.pending is not None
         self.begun[self.payment.pending.kind.value] -= 1
-        self.payable = replace(self.payable, commerce=rules.gone_back(self.payment, "dropped", START))
+        self.payable = replace(self.payable, commerce=commerce_rules.gone_back(self.payment, "dropped", START))
 
     @property
     def open(self) -> Counter[str]:

@@ -6,11 +6,11 @@ import pytest
 
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.search.payments import flows
+from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
@@ -60,17 +60,17 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
     scanning.scan(world.services, "sepolia")
 
     def record(token: str) -> int:
-        return recording.record(world.start(cloud.client("dynamodb")), token)
+        return flows.record(world.start(cloud.client("dynamodb")), token)
 
     with ThreadPoolExecutor(2 * LINKS) as pool:  # two recorders for each link
         recorded = sum(pool.map(record, [link.link.token for link in made] * 2))
     assert recorded == LINKS * PAYMENTS
     assert numbers(world) == {"paid": LINKS * PAYMENTS}
     for filters in (Filters("counted", type="direct"), Filters("counted", reference="INV-1"), Filters("counted", payee=PAYEE.lower())):
-        page = flows.page_at(world.services, filters, 0, 100)
+        page = payment_search.page_at(world.services, filters, 0, 100)
         assert page.total == len(page.payments) == LINKS * PAYMENTS
     world.chain.fork(4)
     world.chain.mine(5)
     world.scan()
-    assert flows.page_at(world.services, Filters("counted", type="direct"), 0, 100).total == 0
+    assert payment_search.page_at(world.services, Filters("counted", type="direct"), 0, 100).total == 0
     assert numbers(world) == {"created": LINKS * PAYMENTS}

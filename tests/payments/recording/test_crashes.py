@@ -10,7 +10,7 @@ import pytest
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
@@ -69,7 +69,7 @@ def sweep_after_a_lost_hint(world: World, services: Services) -> None:
     scan_chain(world.services, '{"network": "sepolia"}')
     world.queue.messages.clear()
     world.advance(60)
-    recording.sweep(services)
+    flows.sweep(services)
     world.record(services)
 
 
@@ -81,7 +81,7 @@ def recover(world: World) -> None:
     while world.queue.messages or is_work_left(world):
         assert world.now < START + timedelta(days=1), "the sweeps do not come to an end"
         world.advance(120)
-        recording.sweep(world.services)
+        flows.sweep(world.services)
         outbox.sweep(world.services)
         world.drain()
 

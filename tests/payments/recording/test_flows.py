@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.payments.links import expiry as links
+from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import RequestStatus
@@ -371,7 +371,7 @@ def test_a_link_that_is_paid_while_the_sweep_runs_stays_completed(world: World) 
     world.read_past(payment.link.expires_at)
     world.chain.pay(payment.requests[0])
     services = world.start(Interposed(world.client, "update_item", world.scan))
-    assert links.expire_due(services) == 0
+    assert expiry.expire_due(services) == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 

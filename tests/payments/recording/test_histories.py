@@ -19,8 +19,7 @@ from chalicelib.base.records import Record
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
-from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.recording import matching
+from chalicelib.payments.recording import flows, matching
 from chalicelib.payments.recording.counting import ACCOUNT
 from chalicelib.payments.recording.rules import requests_by_topic
 from chalicelib.payments.requests.counts import series_of
@@ -184,7 +183,7 @@ class History:
     def wait(self) -> None:
         """Leases end, and the sweep runs."""
         self.world.advance(LEASE.total_seconds())
-        recording.sweep(self.world.services)
+        flows.sweep(self.world.services)
 
     def settle(self) -> None:
         """Nothing new happens until all blocks are read and all is recorded."""

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.recording.jobs import record_transfers, sweep_transfers
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning.records import UnrecordedTransfers
@@ -78,7 +78,7 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
         assert may_commit.wait(patience())
 
     paused = world.start(Interposed(world.client, "transact_write_items", pause))
-    first = Thread(target=recording.record, args=(paused, token))
+    first = Thread(target=flows.record, args=(paused, token))
     first.start()
     assert has_read.wait(patience())
     world.chain.pay(payment.requests[0], amount=7_500_000)
@@ -90,7 +90,7 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
         first.join()
 
     beside = world.start(Interposed(world.client, "transact_write_items", let_the_first_finish))
-    assert recording.record(beside, token) == 0
+    assert flows.record(beside, token) == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
@@ -193,8 +193,8 @@ def test_work_of_a_link_that_does_not_exist_is_dropped(world: World) -> None:
     world.client.delete_item(
         TableName=f"{PREFIX}-payments", Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "LINK"}}
     )
-    assert recording.record(world.services, payment.link.token) == 0
-    assert recording.record(world.services, payment.link.token) == 0
+    assert flows.record(world.services, payment.link.token) == 0
+    assert flows.record(world.services, payment.link.token) == 0
 
 
 def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.recording.offramps import follow_payment
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.webhooks.flows import event_context
@@ -145,7 +145,7 @@ def test_a_crash_at_any_call_while_a_payment_is_recorded_tells_of_it_once(before
                 world.scan(world.start(FragileClient(client, wire)))
             world.advance(600)
             world.scan()
-            recording.sweep(world.services)
+            flows.sweep(world.services)
             world.record()
             sweep_outbox(world.services)
             assert notified(world) == processing("initiated"), fatal

@@ -18,7 +18,7 @@ from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.quotes import flows as quotes
 from chalicelib.payments.requests.targets import Item
@@ -28,7 +28,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Store, WriteConflict
 from chalicelib.webhooks.deliveries import flows as deliveries
-from chalicelib.webhooks.endpoints import flows as webhooks
+from chalicelib.webhooks.endpoints import flows as endpoints
 from infra.local.cloud import Cloud
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET, World, draft
@@ -70,7 +70,7 @@ def scan_and_record(services: Services, payable_id: str) -> int:
     """What the two consumers do, without waiting for the hint; returns how many transfers this process recorded."""
     with suppress(WriteConflict):
         scanning.scan(services, "sepolia")
-    return recording.record(services, payable_id)
+    return flows.record(services, payable_id)
 
 
 @rehearsed
@@ -110,7 +110,7 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
         world.chain.pay(payment.requests[0], amount=1_000_000)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    results = in_parallel(lambda services: recording.record(services, payment.link.token), cloud, world)
+    results = in_parallel(lambda services: flows.record(services, payment.link.token), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) == 5
     assert world.load(payment).requests[0].paid == 5_000_000
     assert world.load(payment).requests[0].payment_count == 5
@@ -206,12 +206,12 @@ def test_an_attempt_is_made_by_one_of_20_workers(cloud: Cloud, world: World) -> 
 
 def test_one_url_gets_one_webhook_from_20_registrations(cloud: Cloud, world: World) -> None:
     results = in_parallel(
-        lambda services: webhooks.register(services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/hook"),
+        lambda services: endpoints.register(services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/hook"),
         cloud,
         world,
     )
     assert sum(isinstance(result, BadRequest) for result in results) == PARALLEL - 1
-    assert len(webhooks.list_endpoints(world.services, world.account_id, world.client_id, only_public=False)) == 1
+    assert len(endpoints.list_endpoints(world.services, world.account_id, world.client_id, only_public=False)) == 1
 
 
 @rehearsed

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.recording import refunds as sending
+from chalicelib.payments.recording import refunds
 from chalicelib.payments.recording.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -220,13 +220,13 @@ def test_a_refund_has_the_sum_of_its_transfers_and_the_newest_one_and_loses_what
     (request,) = payment.requests
     offered = Refund("0x00", "fUSDC-sepolia", request.request_id, request.payable_id, "sepolia", WALLET, START)
     first, second = transfer(5, 1), transfer(7, 2)
-    one, _ = sending.send(offered, first, request, False, CONTEXT)
-    two, _ = sending.send(one, second, request, False, CONTEXT)
+    one, _ = refunds.send(offered, first, request, False, CONTEXT)
+    two, _ = refunds.send(one, second, request, False, CONTEXT)
     assert two == replace(
         offered, sent=BaseUnits(12), sent_count=2, tx_hash=second.tx_hash, block_number=2, announced_count=2
     )
-    assert sending.undo(two, first) == replace(two, sent=BaseUnits(7), sent_count=1)
-    assert sending.undo(two, second) == replace(two, sent=BaseUnits(5), sent_count=1, tx_hash=None, block_number=None)
+    assert refunds.undo(two, first) == replace(two, sent=BaseUnits(7), sent_count=1)
+    assert refunds.undo(two, second) == replace(two, sent=BaseUnits(5), sent_count=1, tx_hash=None, block_number=None)
 
 
 def test_20_transfers_of_a_refund_cause_events() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, Payable
-from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.recording import flows
 from chalicelib.payments.recording.reconciliation import reconcile
 from chalicelib.payments.requests.payments.records import PaymentStatus
 from chalicelib.payments.requests.payments.store import payments, unmatched_transfers
@@ -121,7 +121,7 @@ def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:
     world.queue.messages.clear()
     assert scan_store.has_work(world.services.store, [request.payable_id])
     world.advance(60)
-    assert recording.sweep(world.services) == 1
+    assert flows.sweep(world.services) == 1
     world.record()
     assert load_request(world.services, request).status is RequestStatus.PAID
     assert not scan_store.has_work(world.services.store, [request.payable_id])
@@ -162,8 +162,8 @@ def record_beside_another(position: int) -> int:
         world.chain.mine(2)
         scanning.scan(world.services, "sepolia")
         world.queue.messages.clear()
-        turn = Interruption(position, lambda: recording.record(world.services, request.payable_id))
-        recording.record(world.start(FragileClient(client, turn)), request.payable_id)
+        turn = Interruption(position, lambda: flows.record(world.services, request.payable_id))
+        flows.record(world.start(FragileClient(client, turn)), request.payable_id)
         after = load_request(world.services, request)
         assert (after.paid, after.payment_count, after.status) == (12_500_001, 3, RequestStatus.PAID)
         assert [body["event"] for body in notified(world)].count("payment.confirmed") == 1

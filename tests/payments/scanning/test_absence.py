@@ -17,8 +17,7 @@ from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, one_node
 from chalicelib.chains.nodes.ranges import BlockPayments
 from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning import flows, store
 from chalicelib.payments.scanning.absence import HEADERS_AT_ONCE, TRIAL, weigh
 from chalicelib.payments.scanning.evidence import FORGOTTEN_AFTER
 from chalicelib.payments.scanning.jobs import start_scans
@@ -71,7 +70,7 @@ class Network:
 
     def tick(self, blocks: int = 2) -> int:
         self.first.mine(blocks)
-        found = scanning.scan(self.world.services, self.name)
+        found = flows.scan(self.world.services, self.name)
         self.world.record()
         return found
 
@@ -441,7 +440,7 @@ def test_totals_of_proved_payments_are_compared_after_six_hours(pair: Network) -
     for _ in range(3):
         pair.world.advance(6 * 3600 + 1)
         pair.first.mine(2)
-        scanning.scan(pair.world.services, pair.name)
+        flows.scan(pair.world.services, pair.name)
         messages = [json.loads(each.body) for each in pair.world.queue.messages if each.queue.endswith("-recordings")]
         asked += [payable for each in messages if each.get("reconcile") for payable in each["bills"]]
         pair.world.record()
@@ -514,7 +513,7 @@ def test_blocks_that_are_unproved_for_an_hour_are_told_unless_the_operator_accep
     alone.world.advance(2)
     start_scans(alone.world.services)
     assert ("blocks unproved for an hour" in alone.stream.getvalue()) is (not accepted)
-    (status,) = scanning.status(alone.world.services)
+    (status,) = flows.status(alone.world.services)
     assert status.evidence is Evidence.UNPROVED
     assert status.unproved_blocks > 0
     assert status.unproved_since is not None and alone.world.clock() - status.unproved_since > timedelta(hours=1)

@@ -11,8 +11,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning import flows, store
 from chalicelib.payments.scanning.beginning import first_cursor
 from chalicelib.platform.services import Services
 from tests.bench.calls import counted
@@ -64,7 +63,7 @@ def test_a_payment_long_before_the_first_tick_is_found(world: World) -> None:
 def test_a_network_without_a_request_begins_one_range_before_the_newest_block(world: World) -> None:
     pass_time(world, 3000)
     calls = count_calls(world.chain)
-    scanning.scan(world.services, "sepolia")
+    flows.scan(world.services, "sepolia")
     assert calls == []
 
 

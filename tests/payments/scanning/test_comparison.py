@@ -13,8 +13,7 @@ from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, Paymen
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.scanning import comparison, store
-from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning import comparison, flows, store
 from chalicelib.payments.scanning.records import Cursor, TransferState
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.memory_store import MemoryStore
@@ -59,7 +58,7 @@ def test_a_log_that_a_node_lists_twice_counts_for_nothing_until_its_receipt_agre
     twice(world.chain, log, index)
     world.chain.mine(2)
     with pytest.raises(InconsistentNode) as raised:
-        scanning.scan(world.services, "sepolia")
+        flows.scan(world.services, "sepolia")
     assert "is not in the receipt" in raised.value.reason
     assert paid(world, payment) == 0
     world.chain.forged.clear()
@@ -84,7 +83,7 @@ def test_nor_does_it_when_blocks_of_a_fork_or_of_a_tick_that_died_are_read_again
     twice(world.chain, log)
     world.chain.mine(2)
     with pytest.raises(InconsistentNode):
-        scanning.scan(world.services, "sepolia")
+        flows.scan(world.services, "sepolia")
     assert paid(world, payment) == 0
     world.chain.forged.clear()
     world.scan()
@@ -211,7 +210,7 @@ def test_a_log_that_one_of_two_nodes_has_twice_holds_the_network_and_counts_for_
     receipts_of_liar(pair)
     world.chain.mine(2)
     with pytest.raises(NodesDisagree) as raised:
-        scanning.scan(world.services, "sepolia")
+        flows.scan(world.services, "sepolia")
     assert "is at first and not at second" in raised.value.reason
     assert paid(world, payment) == 0
 
@@ -238,7 +237,7 @@ def test_a_log_that_one_of_two_nodes_made_up_counts_for_nothing_though_the_other
     receipts_of_liar(pair)
     world.chain.mine(2)
     with pytest.raises(NodesDisagree) as raised:
-        scanning.scan(world.services, "sepolia")
+        flows.scan(world.services, "sepolia")
     assert "is at first and not at second" in raised.value.reason
     pair.first.forged.clear()
     world.tick(network="sepolia")
@@ -280,7 +279,7 @@ def test_every_payment_of_a_flood_is_compared_with_the_other_node(pair: Pair, mo
         world.tick(network="sepolia")
     assert paid(world, payment) == 11, "up to the block of the log that is made up"
     pair.first.forged.clear()
-    scanning.scan(world.services, "sepolia", compares_nodes=True)
+    flows.scan(world.services, "sepolia", compares_nodes=True)
     world.record()
     assert paid(world, payment) == 18
 
@@ -706,7 +705,7 @@ def test_nor_do_they_on_tron_where_each_receipt_is_a_request() -> None:
     world._chains = FakeChains(chain)
     services = replace(world.start(), store=MemoryStore())
     chain.mine(2)
-    scanning.scan(services, "tron")
+    flows.scan(services, "tron")
     request = store_request(services, currency="USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8")
     chain.stuck |= burden(chain, request, 100)
     honest = chain.pay(request, amount=5)
@@ -715,7 +714,7 @@ def test_nor_do_they_on_tron_where_each_receipt_is_a_request() -> None:
     while not (logged := store.logged_in(services.store, "tron", 0, len(chain.blocks))):
         ticks += 1
         assert ticks <= 2, "no lag after two ticks"
-        scanning.scan(services, "tron")
+        flows.scan(services, "tron")
     assert [each.tx_hash for each in logged] == [honest["transactionHash"].removeprefix("0x")]
     assert len(store.deferred_after(services.store, "tron", "", 200)) == 100
     assert chain.largest_answer == 0

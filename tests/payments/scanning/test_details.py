@@ -10,8 +10,7 @@ from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning import flows, store
 from chalicelib.payments.scanning.details import RECEIPTS_PER_REQUEST, RECEIPTS_PER_TICK
 from chalicelib.payments.scanning.records import LoggedTransfer
 from tests.fakes.chain import FakeChain, FakeChains
@@ -62,7 +61,7 @@ class Scanned:
 
     def tick(self) -> int:
         self.node.mine(2)
-        return scanning.scan(self.world.services, self.node.network)
+        return flows.scan(self.world.services, self.node.network)
 
     def pay(self, count: int, **altered: str) -> Request:
         for _ in range(count):

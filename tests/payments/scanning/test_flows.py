@@ -11,8 +11,7 @@ from chalicelib.base.records import Record
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning import flows, store
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferState, UnrecordedTransfers
 from chalicelib.payments.scanning.rules import LEASE, take_lease
 from chalicelib.platform.services import Services
@@ -32,7 +31,7 @@ CALLS_BEFORE_WRITES = 5
 def scan(world: World, services: Services | None = None) -> int:
     """One tick after two more blocks; returns how many transfers were new."""
     world.chain.mine(2)
-    return scanning.scan(services or world.services, "sepolia")
+    return flows.scan(services or world.services, "sepolia")
 
 
 def cursor(world: World) -> Cursor:
@@ -135,7 +134,7 @@ def test_a_tick_costs_the_same_whatever_links_are_open_and_payments_were_made_be
     world.chain.pay(payment.requests[0], amount=20_000)
     world.chain.mine(2)
     with counted(world.client) as calls:
-        assert scanning.scan(world.services, "sepolia") == 1
+        assert flows.scan(world.services, "sepolia") == 1
     assert calls.by_operation == {"GetItem": 2, "Query": 1, "BatchGetItem": 2, "BatchWriteItem": 2, "UpdateItem": 4}
 
 
@@ -149,11 +148,11 @@ def test_a_second_tick_while_one_is_running_does_nothing(world: World) -> None:
     def scan_meanwhile() -> None:
         world.chain.before_reading = lambda: None
         with counted(world.client) as calls:
-            found.append(scanning.scan(world.services, "sepolia"))
+            found.append(flows.scan(world.services, "sepolia"))
         assert calls.by_operation == {"GetItem": 1}
 
     world.chain.before_reading = scan_meanwhile
-    assert scanning.scan(world.services, "sepolia") == 1
+    assert flows.scan(world.services, "sepolia") == 1
     assert found == [0]
 
 
@@ -163,7 +162,7 @@ def test_a_tick_that_lost_the_race_for_the_lease_does_nothing(world: World) -> N
     world.chain.pay(payment.requests[0])
     world.chain.mine(2)
     slower = world.start(Interposed(world.client, "update_item", world.tick))
-    assert scanning.scan(slower, "sepolia") == 0
+    assert flows.scan(slower, "sepolia") == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
@@ -175,11 +174,11 @@ def test_a_tick_that_dies_keeps_others_from_starting_for_a_minute(world: World) 
     lease = take_lease(store.lease(world.services.store, "sepolia"), "sepolia", world.now)
     assert lease is not None
     world.services.store.write(lease)  # the process ends after this
-    assert scanning.scan(world.services, "sepolia") == 0
+    assert flows.scan(world.services, "sepolia") == 0
     world.advance(LEASE.total_seconds() - 0.001)
-    assert scanning.scan(world.services, "sepolia") == 0
+    assert flows.scan(world.services, "sepolia") == 0
     world.advance(0.001)
-    assert scanning.scan(world.services, "sepolia") == 1
+    assert flows.scan(world.services, "sepolia") == 1
 
 
 def test_a_tick_that_fails_gives_the_lease_back(world: World) -> None:
@@ -387,7 +386,7 @@ def test_what_a_tick_logged_before_it_died_is_undone_if_a_fork_removes_it_unnoti
     world.chain.mine(2)
     dying = world.start(FragileClient(world.client, Tripwire(CALLS_BEFORE_WRITES + write)))
     with pytest.raises(Crash):
-        scanning.scan(dying, "sepolia")
+        flows.scan(dying, "sepolia")
     world.advance(LEASE.total_seconds())
     recording.sweep(world.services)
     world.record()

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
-from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning import flows
 from chalicelib.payments.scanning.rules import LEASE
 from tests.fakes.crash import Crash
 from tests.fakes.world import World, in_process_aws
@@ -68,7 +68,7 @@ def test_a_payment_stays_until_every_block_that_replaces_its_own_was_read(loses:
             loses(world)
             calls = dying_at(world, fatal)
             with suppress(Crash):
-                scanning.scan(world.services, "sepolia")
+                flows.scan(world.services, "sepolia")
             has_died = len(calls) >= fatal
             calls_made = len(calls)
             recording.sweep(world.services)

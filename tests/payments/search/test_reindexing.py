@@ -12,7 +12,7 @@ from chalicelib.payments.links.records import LINKS, Link
 from chalicelib.payments.requests.list_names import REQUEST
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.targets import Item
-from chalicelib.payments.search.payments import flows
+from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
@@ -67,7 +67,7 @@ def shown(services: Services) -> dict[str, Any]:
     """What every list of the account has, and what is counted."""
     found: dict[str, Any] = {}
     for name, value in {"type": "direct", "reference": "INV-7", "payee": PAYEE.lower(), "client_id": "cli_shop", "network": "base"}.items():
-        page = flows.page_at(services, Filters("acct", **{name: value}), 0, 100)
+        page = payment_search.page_at(services, Filters("acct", **{name: value}), 0, 100)
         assert page.total == len(page.payments)
         found[name] = [each.payment_id for each in page.payments]
     for status in RequestStatus:

@@ -16,11 +16,11 @@ from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentTy
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.requests.targets import Item
-from chalicelib.payments.transfers import flows as transfers
+from chalicelib.payments.transfers import flows
 from chalicelib.payments.transfers.flows import ListedTransfer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
 from tests.bench.calls import counted
-from tests.fakes import announcements
+from tests.fakes import announcements as fake_announcements
 from tests.fakes.announcements import SAFE, with_safe
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.lying_node import Liar, served
@@ -34,7 +34,7 @@ TRON_PAYER = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 
 
 def listed(world: World, payment: PayableLink) -> tuple[ListedTransfer, ...]:
-    listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, world.client_id))
+    listing = flows.list_of_link(world.services, payment.link.token, Viewer(world.account_id, world.client_id))
     assert not listing.truncated
     return listing.transfers
 
@@ -89,8 +89,8 @@ def test_a_contract_is_paid_back_only_where_it_is_known_to_be_the_payers_wallet(
     """A router that paid for somebody would keep the refund."""
     with_safe(world)
     made = [world.create_link(), a_payout(world, SAFE), world.create_link()]
-    announcements.record(world, made[2])
-    announcements.record(world, made[0], viewer=announcements.PAGE)  # anybody can name the router
+    fake_announcements.record(world, made[2])
+    fake_announcements.record(world, made[0], viewer=fake_announcements.PAGE)  # anybody can name the router
     for payment in made:
         log = world.chain.pay(payment.requests[0], amount=20_000_000)
         world.chain.payers[log["transactionHash"]] = SAFE
@@ -115,7 +115,7 @@ def test_a_receipt_that_never_arrives_costs_the_refund_of_its_own_transfers_alon
     heavy = logs[1]["transactionHash"]
     nodes = [refusing(world.chain, heavy) for _ in range(count)]
     services = served(world.services, "sepolia", *nodes)
-    listing = transfers.list_of_link(services, payment.link.token, Viewer(world.account_id, world.client_id))
+    listing = flows.list_of_link(services, payment.link.token, Viewer(world.account_id, world.client_id))
     refused = [each for each in listing.transfers if each.classified.transfer.tx_hash == heavy]
     others = [each for each in listing.transfers if each not in refused]
     assert [(each.refund, each.unavailable) for each in refused] == [(None, "The receipt is too large")]
@@ -155,7 +155,7 @@ def test_of_a_payout_that_was_merged_the_batch_says_what_is_late(world: World) -
 
 
 def test_one_answer_prepares_a_limited_number_of_refunds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfers, "MAX_REFUNDS", 1)
+    monkeypatch.setattr(flows, "MAX_REFUNDS", 1)
     payment = world.create_link()
     for _ in range(3):
         log = world.chain.pay(payment.requests[0])
@@ -168,12 +168,12 @@ def test_one_answer_prepares_a_limited_number_of_refunds(world: World, monkeypat
 def test_one_answer_lists_a_limited_number_of_transfers_and_says_so(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfers, "MAX_LISTED", 1)
+    monkeypatch.setattr(flows, "MAX_LISTED", 1)
     payment = world.create_link()
     for _ in range(2):
         world.chain.pay(payment.requests[0], amount=1)
     world.scan()
-    listing = transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
+    listing = flows.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None))
     assert (len(listing.transfers), listing.truncated) == (1, True)
 
 
@@ -200,7 +200,7 @@ def test_the_list_reads_the_link_and_each_request_twice(world: World) -> None:
 
 def of_request(world: World, request: Request, viewer: Viewer | None = None) -> tuple[ListedTransfer, ...]:
     viewer = viewer or Viewer(world.account_id, world.client_id)
-    found, listing = transfers.list_of_request(world.services, request.payment_reference, viewer)
+    found, listing = flows.list_of_request(world.services, request.payment_reference, viewer)
     assert found.request_id == request.request_id
     return listing.transfers
 
@@ -266,7 +266,7 @@ def test_the_transfers_of_another_accounts_request_are_not_found(world: World) -
 def test_a_pending_announced_transaction_locks_the_list_of_its_requests(world: World) -> None:
     with_safe(world)
     payment = world.create_link()
-    announcements.record(world, payment)
+    fake_announcements.record(world, payment)
     with pytest.raises(Locked):
         of_request(world, payment.requests[0])
 
@@ -306,11 +306,11 @@ def test_a_refund_on_tron_goes_to_the_base58_address_of_the_payer(world: World) 
 def test_a_multicall_sends_its_caller_to_the_children_and_strangers_learn_nothing(world: World) -> None:
     payment = world.create_link()
     with pytest.raises(NotFound):
-        transfers.list_of_link(world.services, payment.link.token, Viewer("another", None))
+        flows.list_of_link(world.services, payment.link.token, Viewer("another", None))
     parent = replace(
         payment.link, token="PARENT", payment_type=PaymentType.MULTICALL, child_tokens=(payment.link.token,), version=0
     )
     world.services.store.write(parent)
     with pytest.raises(BadRequest) as refused:
-        transfers.list_of_link(world.services, "PARENT", Viewer(world.account_id, None))
+        flows.list_of_link(world.services, "PARENT", Viewer(world.account_id, None))
     assert body_of(refused.value)["children"] == [payment.link.token]

@@ -11,13 +11,13 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.transfers import flows as transfers
-from chalicelib.platform.emergency_stop import flows as emergency_stop
+from chalicelib.platform.emergency_stop import flows
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.documents import OPENAPI, document
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.platform.services import Services
 from chalicelib.recurring.records import RecurringStatus
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus
 from infra.documents.operations import texts_of
 from tests.bench.calls import counted
@@ -54,12 +54,12 @@ GOING_ON = {
 
 
 def stop(services: Services) -> None:
-    emergency_stop.stop(services, "a drill")
+    flows.stop(services, "a drill")
     services.stops.clear()
 
 
 def resume(services: Services) -> None:
-    emergency_stop.resume(services)
+    flows.resume(services)
     services.stops.clear()
 
 
@@ -125,52 +125,52 @@ def test_while_it_lasts_nothing_to_sign_is_handed_out_and_links_are_created_and_
 def test_a_container_knows_of_it_after_5_seconds_and_reads_it_no_more_often(world: World) -> None:
     with counted(world.client) as calls:
         for _ in range(2):
-            assert emergency_stop.stopped_since(world.services) is None
+            assert flows.stopped_since(world.services) is None
     assert dict(calls.by_operation) == {"GetItem": 1}
-    emergency_stop.stop(world.services, "a drill")
+    flows.stop(world.services, "a drill")
     world.advance(4.9)
     with counted(world.client) as calls:
-        assert emergency_stop.stopped_since(world.services) is None
+        assert flows.stopped_since(world.services) is None
     assert dict(calls.by_operation) == {}
     world.advance(0.1)
-    assert emergency_stop.stopped_since(world.services) == world.now - timedelta(seconds=5)
-    emergency_stop.resume(world.services)
+    assert flows.stopped_since(world.services) == world.now - timedelta(seconds=5)
+    flows.resume(world.services)
     world.advance(5)
-    assert emergency_stop.stopped_since(world.services) is None
+    assert flows.stopped_since(world.services) is None
 
 
 def test_a_second_stop_has_the_time_of_the_first_one_and_a_second_resume_does_nothing(world: World) -> None:
-    first = emergency_stop.stop(world.services, "a drill")
+    first = flows.stop(world.services, "a drill")
     world.advance(60)
-    second = emergency_stop.stop(world.services, "no drill")
+    second = flows.stop(world.services, "no drill")
     assert (second.since, second.reason) == (first.since, "no drill")
-    assert emergency_stop.resume(world.services) is not None
-    assert emergency_stop.resume(world.services) is None
+    assert flows.resume(world.services) is not None
+    assert flows.resume(world.services) is None
 
 
 def test_calls_are_not_accepted_and_what_was_accepted_is_followed_but_not_sent_again(world: World) -> None:
-    relayer.submit(world.services, [call("sent")])
+    relayer_flows.submit(world.services, [call("sent")])
     world.chain.mempool.forget()
     world.advance(100)
     stop(world.services)
     with pytest.raises(PaymentsStopped):
-        relayer.submit(world.services, [call("new")])
-    assert relayer.outcome(world.services, "new") is None
-    assert relayer.submit(world.services, [call("sent")]) == accepted("sent"), "it was accepted before"
+        relayer_flows.submit(world.services, [call("new")])
+    assert relayer_flows.outcome(world.services, "new") is None
+    assert relayer_flows.submit(world.services, [call("sent")]) == accepted("sent"), "it was accepted before"
     before = len(world.chain.mempool.sent)
     world.relay()
     assert len(world.chain.mempool.sent) == before
     resume(world.services)
     world.relay()
     assert len(world.chain.mempool.sent) > before
-    assert relayer.submit(world.services, [call("new")]) == accepted("new")
+    assert relayer_flows.submit(world.services, [call("new")]) == accepted("new")
 
 
 def test_an_outcome_is_read_while_it_lasts(world: World) -> None:
-    relayer.submit(world.services, [call()])
+    relayer_flows.submit(world.services, [call()])
     stop(world.services)
     assert not world.relay()
-    found = relayer.outcome(world.services, "payout/1")
+    found = relayer_flows.outcome(world.services, "payout/1")
     assert found is not None and found.status is CallStatus.SUCCEEDED
 
 

@@ -13,7 +13,7 @@ from chalicelib.payments.links.schemas import CreateSecurePayment
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import CREDENTIALS, Mode, Tier
-from chalicelib.platform.access.rate_limits import store as counters
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import UNITS_PER_MINUTE, account_quota, client_quota, units_window
 from chalicelib.platform.http.credentials import sent_credential
 from chalicelib.platform.http.operation import OPERATIONS
@@ -37,14 +37,14 @@ def leave(quota: str, units: int) -> None:
     """Counts all units of this minute but so many."""
     services = running()
     window = units_window(quota, 1, services.clock())
-    assert counters.count(services.store, window, UNITS_PER_MINUTE - units) is not None
+    assert limit_store.count(services.store, window, UNITS_PER_MINUTE - units) is not None
 
 
 def counted(quota: str) -> int:
     """The units of this minute that are counted."""
     services = running()
     window = units_window(quota, 1, services.clock())
-    return counters.count(services.store, replace(window, limit=10**6), 1) - 1  # type: ignore[operator]
+    return limit_store.count(services.store, replace(window, limit=10**6), 1) - 1  # type: ignore[operator]
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_what_the_whole_refuses_is_given_back_to_the_share(clock: Clock, new_sho
     leave(client_quota(record_id(new_shop)), 5)
     assert [create(new_shop, new_shop.by_client, 6).status for _ in range(3)] == [429] * 3
     whole = units_window(client_quota(record_id(new_shop)), 1, running().clock())
-    counters.uncount(running().store, whole, 400)
+    limit_store.uncount(running().store, whole, 400)
     assert [create(new_shop, new_shop.by_client, items).status for items in (200, 100)] == [201] * 2
 
 

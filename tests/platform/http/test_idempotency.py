@@ -11,7 +11,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from chalicelib.base.errors import Conflict
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.platform.access.callers import Caller, SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey
@@ -393,7 +393,7 @@ def test_what_was_refused_because_of_another_state_is_decided_anew_under_its_key
     """As a link that waits for a transaction: once that has ended, the same cancellation is made."""
     token = new_shop.link()
     path, headers = f"{CREATE}/{token}/cancel", {**new_shop.by_key, **KEY}
-    found = links.load(running(), token)
+    found = link_reading.load(running(), token)
     assert found is not None
     paid = replace(found.link, status=LinkStatus.COMPLETED)
     paid = running().store.write(paid)

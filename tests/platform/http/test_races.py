@@ -15,8 +15,8 @@ from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Tier
-from chalicelib.platform.access.people import store as people
-from chalicelib.platform.access.rate_limits import store as counters
+from chalicelib.platform.access.people import store as person_store
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import CallCounter
 from chalicelib.platform.access.rate_limits.rules import (
     REQUESTS_PER_SECOND,
@@ -164,7 +164,7 @@ def test_items_by_a_client_id_alone_fit_its_limit_and_the_share_of_each_address(
 
 def leave_units(account_id: str, units: int, quota: str | None = None) -> None:
     """Counts all units of the account's minute but so many, or those of another quota."""
-    counters.count(running().store, units_of(account_id, quota), UNITS_PER_MINUTE - units)
+    limit_store.count(running().store, units_of(account_id, quota), UNITS_PER_MINUTE - units)
 
 
 def counted_units(account_id: str, quota: str | None = None) -> int:
@@ -216,10 +216,10 @@ def test_100_answers_to_one_challenge_open_one_session(site: Site) -> None:
     replies = at_once(lambda _: site.api.request("POST", "/v1/auth/wallet/verify", body))
     assert Counter(reply.status for reply in replies) == {200: 1, 401: PARALLEL - 1}
     store = running().store
-    identity = people.identity(store, wallet.address)
+    identity = person_store.identity(store, wallet.address)
     assert identity is not None
     (_,) = store.query(SessionPointer, SessionPointer.KEY.all(person_id=identity.person_id))
-    (joined,) = people.memberships_of(store, identity.person_id)
+    (joined,) = person_store.memberships_of(store, identity.person_id)
     lines = store.query(AuditEntry, AuditEntry.KEY.all(account_id=joined.account_id))
     assert [line.action for line in lines].count("session.created") == 1
 

@@ -14,7 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.ids import webhook_secret
-from chalicelib.payments.links import expiry, reading
+from chalicelib.payments.links import expiry
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.records import ASSEMBLY_TIME
 from chalicelib.platform.access.callers import SentCredential
@@ -360,7 +361,7 @@ def test_many_retries_at_once_after_a_death_have_one_effect(cloud: Cloud) -> Non
     assert {reply.status for reply in replies} <= {201, 409}
     (text,) = {reply.text for reply in replies if reply.status == 201}
     assert {reply.json["message"] for reply in replies if reply.status == 409} <= {STILL_RUNNING}
-    found = reading.load(world.services, json.loads(text)["token"])
+    found = link_reading.load(world.services, json.loads(text)["token"])
     assert found is not None and len(found.requests) == 200
     keys = [item["pk"]["S"] for item in items_of(world.client, account.account_id)]
     assert keys == [f"LINK#{found.link.token}"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from chalicelib.chains.catalogue.prices import price_currencies, price_ids
 from chalicelib.chains.nodes.rpc import http_client
-from chalicelib.platform.outbound import prices as module
+from chalicelib.platform.outbound import prices as price_source
 from chalicelib.platform.outbound.prices import AROUND, Price, Prices, PricesUnavailable
 
 UPDATED = 1_773_568_800
@@ -121,7 +121,7 @@ def test_prices_are_kept_for_some_seconds(source: Source, monkeypatch: pytest.Mo
     for _ in range(3):
         prices.now("usd-coin", "usd")
     assert len(source.seen) == 1
-    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "KEPT_SECONDS", 0)
     again = Prices(source.url)
     for _ in range(3):
         again.now("usd-coin", "usd")
@@ -135,7 +135,7 @@ def test_a_source_that_fails_is_left_alone_for_some_seconds(source: Source, monk
         with pytest.raises(PricesUnavailable):
             prices.now("usd-coin", "usd")
     assert len(source.seen) == 1
-    monkeypatch.setattr(module, "SILENT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "SILENT_SECONDS", 0)
     source.status, again = 500, Prices(source.url)
     with pytest.raises(PricesUnavailable):
         again.now("usd-coin", "usd")
@@ -144,7 +144,7 @@ def test_a_source_that_fails_is_left_alone_for_some_seconds(source: Source, monk
 
 
 def test_kept_prices_are_not_used_once_the_source_fails(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "KEPT_SECONDS", 0)
     prices = Prices(source.url)
     assert prices.now("usd-coin", "usd") is not None
     source.body = b"{}"
@@ -295,7 +295,7 @@ def test_past_prices_are_those_near_the_instant_oldest_first(source: Source) -> 
 
 def test_past_prices_are_asked_for_once_an_hour_and_kept(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dust of many minutes costs one request of a quota that all accounts share."""
-    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "KEPT_SECONDS", 0)
     source.body = json.dumps({"prices": [[(UPDATED + minute * 60) * 1000, 500 + minute] for minute in range(-200, 200)]}).encode()
     prices, hour = Prices(source.url), AT.replace(minute=0)
     for minute in range(60):
@@ -318,7 +318,7 @@ def test_an_hour_that_may_get_more_prices_is_read_again(source: Source, monkeypa
         for _ in range(3):
             prices.around("usd-coin", "usd", at)
         assert len(source.seen) == 1
-    monkeypatch.setattr(module, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "KEPT_SECONDS", 0)
     prices = Prices(source.url)
     for _ in range(3):
         prices.around("usd-coin", "usd", now)
@@ -337,7 +337,7 @@ def test_an_hour_without_an_answer_is_not_asked_for_again_for_some_seconds(
     with pytest.raises(PricesUnavailable):
         prices.around("dai", "usd", AT)
     assert len(source.seen) == 2, "nobody can silence the prices of other currencies"
-    monkeypatch.setattr(module, "SILENT_SECONDS", 0)
+    monkeypatch.setattr(price_source, "SILENT_SECONDS", 0)
     prices = Prices(source.url)
     for _ in range(3):
         with pytest.raises(PricesUnavailable):
@@ -346,7 +346,7 @@ def test_an_hour_without_an_answer_is_not_asked_for_again_for_some_seconds(
 
 
 def test_no_more_hours_are_kept_than_stated(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_HOURS", 3)
+    monkeypatch.setattr(price_source, "_MOST_HOURS", 3)
     source.body = json.dumps({"prices": [[UPDATED * 1000, 5]]}).encode()
     prices = Prices(source.url)
     for hour in (0, 1, 2, 3, 1, 2, 3):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.records import Record
-from chalicelib.platform.access.rate_limits import store as limits
+from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import Window
 from chalicelib.platform.storage.items import item_of
 from chalicelib.platform.storage.store import Store
@@ -90,6 +90,6 @@ def test_a_record_is_read_as_it_was_written(world: World, name: str) -> None:
 
 def test_a_counter_is_where_it_always_was(world: World) -> None:
     kept = SHAPE_1["counter"]
-    limits.count(world.services.store, Window("tier#caller#1", 3, 1, NOW.replace(microsecond=0)))
+    limit_store.count(world.services.store, Window("tier#caller#1", 3, 1, NOW.replace(microsecond=0)))
     item = world.client.get_item(TableName=f"{PREFIX}-{kept['TableName']}", Key=kept["Key"])["Item"]
     assert item == {**kept["Key"], "calls": {"N": "1"}, "ttl": kept["ttl"]}

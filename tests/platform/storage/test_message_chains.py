@@ -10,7 +10,7 @@ from chalice.test import Client
 from app import build
 from chalicelib.platform.storage.clients import aws_client
 from chalicelib.platform.storage.queue import MOST_HOPS, Message, received, send_hints
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.jobs import track_relayed
 from chalicelib.relayer.rules import Call
 from infra.recursion import RECURSIVE
@@ -97,7 +97,7 @@ def test_the_sdk_passes_the_lineage_by_which_aws_counts(monkeypatch: pytest.Monk
 def test_transactions_that_stay_open_for_long_are_followed_by_chains_of_bounded_length(world: World) -> None:
     world = World(world.client, relayer_keys={"sepolia": "secret"})
     call = Call(account_id="acct", key="payout/1", network="sepolia", to="0x" + "22" * 20, data="0x1234")
-    relayer.submit(world.services, [call])
+    relayer_flows.submit(world.services, [call])
     world.chain.mempool.base_fee = 10**15
     end, minute, longest = world.now + timedelta(minutes=30), world.now, 0
     while world.now < end:

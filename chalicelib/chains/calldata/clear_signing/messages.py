@@ -7,7 +7,8 @@ what its maker says: the contract holds the spender to the amounts and the expir
 from collections.abc import Mapping
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata import erc2612, erc3009, permit2, recurring
+from chalicelib.chains.calldata import erc2612, erc3009, permit2
+from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.clear_signing.fields import (
     Display,
     address,
@@ -20,7 +21,7 @@ from chalicelib.chains.calldata.clear_signing.fields import (
     seconds,
     token,
 )
-from chalicelib.chains.calldata.escrow import signatures
+from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
 from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY
 
 Members = tuple[tuple[str, str], ...]
@@ -75,7 +76,7 @@ MESSAGES: Mapping[str, Message] = {
     "Permit2-escrow": Message(
         PERMIT2,
         {"name": PERMIT2},
-        signatures.PERMIT2_TYPES,
+        escrow_signatures.PERMIT2_TYPES,
         Display(
             "Hold a payment",
             "Let {spender} hold {permitted.amount}",
@@ -114,8 +115,8 @@ MESSAGES: Mapping[str, Message] = {
     ),
     RECURRING_PROXY: Message(
         RECURRING_PROXY,
-        {"name": RECURRING_PROXY, "version": recurring.DOMAIN_VERSION},
-        recurring.TYPES,
+        {"name": RECURRING_PROXY, "version": recurring_calldata.DOMAIN_VERSION},
+        recurring_calldata.TYPES,
         Display(
             "Pay repeatedly",
             "Pay {amount} to {recipient} {totalPayments} times",

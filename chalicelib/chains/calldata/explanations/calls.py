@@ -11,7 +11,7 @@ from functools import partial
 
 from chalicelib.chains.calldata.across import DEPOSIT
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
-from chalicelib.chains.calldata.explanations import escrow as escrows
+from chalicelib.chains.calldata.explanations import escrow
 from chalicelib.chains.calldata.explanations.bridges import deposit, diamond_deposit
 from chalicelib.chains.calldata.explanations.decode import SELECTOR, read
 from chalicelib.chains.calldata.explanations.functions import (
@@ -151,13 +151,13 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     BATCH_GROUPS: batch_groups,
     BATCH_TRON: batch_tron,
     TRIGGER_PAYMENT: recurring_payment,
-    PRE_APPROVE: escrows.pre_approval,
-    AUTHORIZE: escrows.authorization,
-    CHARGE: escrows.charge,
-    CAPTURE: escrows.capture,
-    VOID: escrows.void,
-    RECLAIM: escrows.reclaim,
-    REFUND: escrows.refund,
+    PRE_APPROVE: escrow.pre_approval,
+    AUTHORIZE: escrow.authorization,
+    CHARGE: escrow.charge,
+    CAPTURE: escrow.capture,
+    VOID: escrow.void,
+    RECLAIM: escrow.reclaim,
+    REFUND: escrow.refund,
     DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
     START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
     SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),

@@ -1,7 +1,6 @@
 """Views that accept the signature of a payment intent, and withdraw one."""
 
-from chalicelib.crosschain.service.payment_intents import flows as payment_intents
-from chalicelib.crosschain.service.payment_intents import locking
+from chalicelib.crosschain.service.payment_intents import flows, locking
 from chalicelib.crosschain.service.payment_intents.schemas import (
     PaymentIntentSent,
     PaymentIntentWithdrawn,
@@ -14,7 +13,7 @@ def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSen
     body = call.body
     approval = body.signedApprovalPermit.sent() if body.signedApprovalPermit is not None else None
     signed = body.signedPaymentIntent.sent()
-    intent = payment_intents.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
+    intent = flows.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
     return PaymentIntentSent(message="Payment intent sent successfully", paymentIntentId=intent.intent_id)
 
 

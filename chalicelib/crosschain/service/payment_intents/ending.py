@@ -12,7 +12,7 @@ from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Add
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import RelayedCall
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
@@ -36,7 +36,7 @@ def give_up(services: Services, intent: PaymentIntent, request: Request, why: st
 
     Raises WriteConflict if one has done so in the meantime, and if anything else has changed: then nothing is written.
     """
-    withdrawn = relayer.withdrawal(services, intent.network, stages.call_key(intent, "take"), why)
+    withdrawn = relayer_flows.withdrawal(services, intent.network, stages.call_key(intent, "take"), why)
     end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}"), request, End.FAILED, (withdrawn,))
 
 

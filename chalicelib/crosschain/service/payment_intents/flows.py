@@ -19,7 +19,7 @@ from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.locking import unlocked
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed, Wish
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.sources.rules import Payer, check_bridged, purpose_of, wanted_for
 from chalicelib.offramp.core import store as offramp_store
 from chalicelib.payments.payable import conversions
@@ -35,7 +35,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 
 _LONGEST_SIGNATURE = 4_096
 """In bytes. Contract wallets have longer signatures than keys; a call of the relayer has room for this."""
@@ -68,7 +68,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     request, network, payer = position.owed.request, source.network, paying.wallet
     rules.check_signable(request)
     check_bridged(position)
-    executor = relayer.account_address(services, network)
+    executor = relayer_flows.account_address(services, network)
     wanted = wanted_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
     reading = chain.read_wallet(payer, [source.address], contract, code_of=payer)
@@ -77,7 +77,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
             f"{payer} is a contract on {network} and not on {request.network}, where it gets the tokens if the payment "
             "fails: deploy it there first, or pay from a wallet with a key"
         )
-    route, now = bridging.quote(services, wanted, purpose_of(position)), services.clock()
+    route, now = router.quote(services, wanted, purpose_of(position)), services.clock()
     wish = Wish(position, owner.client_id, route, executor)
     intent, approval = rules.offered(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
@@ -134,7 +134,7 @@ def _accepted(
     services: Services, intent: PaymentIntent, request: Request, signature: bytes, allowed: Signed | None
 ) -> PaymentIntent:
     """The accepted payment intent. What is taken is what a route costs now. One read, and a quote."""
-    route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+    route = router.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
     if route.source_amount > intent.permit.most:
         raise Conflict("This payment costs more now than was signed: get another payment intent from /pay")
     cursor = scan_store.cursor(services.store, request.network)
@@ -192,9 +192,9 @@ def is_wanted(services: Services, request: Request) -> bool:
 
 def trouble(services: Services, intent: PaymentIntent) -> str | None:
     """Why nothing may be submitted: the tokens are, or were to come, into an account that is not the service's now."""
-    if not relayer.can_submit(services, intent.network):
+    if not relayer_flows.can_submit(services, intent.network):
         return f"the service sends no transactions on {intent.network} any more"
-    if not same_address(relayer.account_address(services, intent.network), intent.permit.spender):
+    if not same_address(relayer_flows.account_address(services, intent.network), intent.permit.spender):
         return f"the service's account on {intent.network} is not {intent.permit.spender} any more"
     return None
 
@@ -205,7 +205,7 @@ def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> byt
     is_contract, reason = agreed_code(services.chains.evm(intent.network), intent.payer), None
     for form in dict.fromkeys((signature, _with_large_v(signature))):
         made = permit2.take(intent.permit, 0, form)
-        judged = relayer.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
+        judged = relayer_flows.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
         if judged.success:
             return form
         reason = judged.reason
@@ -237,7 +237,7 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
     call = stages.call_of(intent, "permit", approve, agreed_code(chain, intent.payer))
-    judged = relayer.tried(services, intent.permit.spender, call)
+    judged = relayer_flows.tried(services, intent.permit.spender, call)
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")
 

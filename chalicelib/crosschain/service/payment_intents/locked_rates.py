@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from chalicelib.base.frozen import made_from
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.payments.links.records import AnnouncedTransaction
-from chalicelib.payments.requests.quotes import store as quotes
+from chalicelib.payments.requests.quotes import store as quote_store
 from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.platform.services import Services
 
@@ -42,4 +42,4 @@ def ended(services: Services, intent: PaymentIntent) -> tuple[LockedRate, ...]:
 
 
 def _read(services: Services, intent: PaymentIntent) -> LockedRate | None:
-    return None if intent.rate is None else quotes.locked(services.store, intent.request_id, intent.intent_id)
+    return None if intent.rate is None else quote_store.locked(services.store, intent.request_id, intent.intent_id)

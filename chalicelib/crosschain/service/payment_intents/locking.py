@@ -19,7 +19,7 @@ from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retried
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus
 
 PERMIT_GAS, TAKE_GAS = 200_000, 500_000
@@ -39,7 +39,7 @@ def unlocked(services: Services, request: Request) -> Request:
     intent = store.payment_intent(services.store, request.execution.intent_id)
     if intent is None or not rules.may_contradict(intent, services.clock()):
         raise RequestExecuted(request.execution)
-    if relayer.outcome(services, stages.call_key(intent, "take")) is None:
+    if relayer_flows.outcome(services, stages.call_key(intent, "take")) is None:
         try:
             why = why_gone(services, intent)
             if why is not None:
@@ -93,7 +93,7 @@ def _withdraw(services: Services, intent: PaymentIntent) -> None:
         ended = stages.ended(intent, End.FAILED, services.clock())
         services.store.write(replace(ended, reason=f"{ending.NOTHING_TAKEN}: {WITHDRAWN}"))
         return
-    known = relayer.outcome(services, stages.call_key(intent, "take"))
+    known = relayer_flows.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status in (CallStatus.UNKNOWN, CallStatus.SUCCEEDED):
         raise Conflict("The tokens of this payment intent are being taken: wait for its end")
     if known is not None:

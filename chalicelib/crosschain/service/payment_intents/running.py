@@ -20,8 +20,8 @@ from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.stages import Next
-from chalicelib.crosschain.service.router import flows as bridging
-from chalicelib.crosschain.service.tracking import following as bridge_transfers
+from chalicelib.crosschain.service.router import flows as router
+from chalicelib.crosschain.service.tracking import following
 from chalicelib.payments.links.records import AnnouncedStatus, Payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request
@@ -29,7 +29,7 @@ from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows as relayer
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 
@@ -89,7 +89,7 @@ def _step(services: Services, intent: PaymentIntent) -> None:
 
 def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Has the tokens taken, until that is done or can be done no more."""
-    now, known = services.clock(), relayer.outcome(services, stages.call_key(intent, "take"))
+    now, known = services.clock(), relayer_flows.outcome(services, stages.call_key(intent, "take"))
     following = stages.after_take(intent, known.status if known is not None else None, now)
     if following is Next.TAKEN:
         services.store.write(stages.taken(intent, now), *locked_rates.begun(intent, now))
@@ -131,7 +131,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
-    *approved, taken = relayer.submit(services, calls)
+    *approved, taken = relayer_flows.submit(services, calls)
     is_refused = is_contract.value and taken.status is SubmissionStatus.REFUSED
     is_last = is_refused and not any(_may_come(services, each) for each in approved)
     return _refusal(services, intent, taken), is_last
@@ -141,7 +141,7 @@ def _may_come(services: Services, approval: Submission) -> bool:
     """Whether an approval that was submitted is still to have its effect. One read at most."""
     if approval.status is not SubmissionStatus.ACCEPTED:
         return approval.status is not SubmissionStatus.REFUSED
-    known = relayer.outcome(services, approval.key)
+    known = relayer_flows.outcome(services, approval.key)
     return known is None or known.status is CallStatus.UNKNOWN
 
 
@@ -151,9 +151,9 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
     """
     now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer.accepted(services, stages.call_key(intent, key))
+    known = relayer_flows.accepted(services, stages.call_key(intent, key))
     if known is None:
-        take = relayer.outcome(services, stages.call_key(intent, "take"))
+        take = relayer_flows.outcome(services, stages.call_key(intent, "take"))
         following = stages.after_spend(intent, take.status if take is not None else None, None)
     else:
         following = stages.after_spend(intent, None, known[0].status, known[1].to)
@@ -186,7 +186,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
-            route = bridging.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+            route = router.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
         except BadRequest as error:
             return replace(intent, reason=error.message)
         deposit = stages.deposit_of(intent, route)
@@ -197,7 +197,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
     spending = stages.move(intent, inward=False)
-    (submission,) = relayer.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
+    (submission,) = relayer_flows.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
@@ -212,15 +212,15 @@ def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[
     if holding.allowance >= intent.taking:
         return intent, True
     key = f"approve/{intent.approvals}"
-    known = relayer.outcome(services, stages.call_key(intent, key))
+    known = relayer_flows.outcome(services, stages.call_key(intent, key))
     if known is not None and known.status is not CallStatus.UNKNOWN:
         return replace(intent, approvals=intent.approvals + 1), False
     if known is None:
         grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
-        (submission,) = relayer.submit(services, [stages.call_of(intent, key, grant)])
+        (submission,) = relayer_flows.submit(services, [stages.call_of(intent, key, grant)])
         if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
             none = erc20.approve(token, spender, 0)
-            relayer.submit(services, [stages.call_of(intent, key, none)])
+            relayer_flows.submit(services, [stages.call_of(intent, key, none)])
     return intent, False
 
 
@@ -228,17 +228,17 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
     before, payable = intent.announced, Payable((request,))
     assert before is not None, "it is in the bridge"
-    made = relayer.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
+    made = relayer_flows.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
     if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
-    after = bridge_transfers.checked(services, payable, before, set())
+    after = following.checked(services, payable, before, set())
     rate = locked_rates.known(services, intent, after)
     if after.status is not AnnouncedStatus.PENDING:
         if scan_store.has_work(services.store, (request.payable_id,)):
-            (after,) = bridge_transfers.put_off([before], [after], services.clock())
+            (after,) = following.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = bridge_transfers.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
+    done = following.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
     changed = stages.followed(intent, done.announcements[0], services.clock())
     if stages.is_contradicted(changed, done.announcements[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})

@@ -5,7 +5,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import TRANSFER_GAS
 from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.crosschain.service.sources.balances import Sources, read_sources, tokens_of
 from chalicelib.crosschain.service.sources.rules import Payer, is_offered, on_source, purpose_of, wanted_for
@@ -36,7 +36,7 @@ def choices(services: Services, position: Position, wallet: str) -> tuple[Choice
     due, sources = position.due, read_sources(services, wallet)
     tokens = sorted(_affordable(position, sources), key=lambda token: token.symbol != due.token.symbol)[:MOST_QUOTES]
     wanted = [wanted_for(position, token, Payer(wallet, wallet)) for token in tokens]
-    quoted = bridging.quotes(services, wanted, purpose_of(position))
+    quoted = router.quotes(services, wanted, purpose_of(position))
     found = []
     for route in quoted:
         if isinstance(route, Route):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.flows import check_link_limits
 from chalicelib.payments.links.multicalls.children import (
@@ -53,7 +53,7 @@ def create(
     check_count(len(child_tokens), services.settings.multicall_max_children)
     unique = tuple(dict.fromkeys(child_tokens))
     now = services.clock()
-    found = links.load_many(services, unique)
+    found = link_reading.load_many(services, unique)
     parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
     claimed = claimed_tokens(services, found, now, parent.token)
     children = evaluate_children(parent, found, claimed, now)
@@ -97,7 +97,7 @@ def claimed_tokens(
     live = {token: parent for token, parent in parents.items() if is_live(parent, now)}
     evaluated = dict(list(live.items())[:_MAX_EVALUATED_PARENTS])
     siblings = dict.fromkeys(token for parent in evaluated.values() for token in parent.child_tokens)
-    loaded = links.load_many(services, list(siblings))
+    loaded = link_reading.load_many(services, list(siblings))
     holders = live.keys() - evaluated.keys()
     for parent in evaluated.values():
         children = {token: loaded[token] for token in parent.child_tokens if token in loaded}

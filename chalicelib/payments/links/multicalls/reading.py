@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.base.errors import Forbidden, NotFound
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls.children import check_none_blocked, claimed_by_others, evaluate_children
 from chalicelib.payments.links.multicalls.rules import MulticallDetails, execution_kind, multicall_details
 from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentType
@@ -17,7 +17,7 @@ def read(services: Services, token: str, account_id: str) -> MulticallDetails:
 
     Raises NotFound, Forbidden if it belongs to another account, Locked while a transaction is pending for it.
     """
-    payable = links.load(services, token)
+    payable = link_reading.load(services, token)
     if payable is None or payable.link.payment_type is not PaymentType.MULTICALL:
         raise NotFound("Multicall payout not found")
     if payable.link.account_id != account_id:
@@ -30,7 +30,7 @@ def read(services: Services, token: str, account_id: str) -> MulticallDetails:
 def details(services: Services, payable: PayableLink) -> MulticallDetails:
     """A multicall with its children as they are now. Four keys per child, in batches of 100."""
     now, link = services.clock(), payable.link
-    found = links.load_many(services, link.child_tokens, payable)
+    found = link_reading.load_many(services, link.child_tokens, payable)
     return multicall_details(payable, evaluate_children(link, found, claimed_by_others(link, found), now), now)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
 from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
@@ -53,7 +53,7 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     """
     check_platform(owner)
     now = services.clock()
-    found = reading.load_many(services, list(dict.fromkeys(draft.tokens)))
+    found = link_reading.load_many(services, list(dict.fromkeys(draft.tokens)))
     claimed = multicalls.claimed_tokens(services, found, now)
     merged = merge(draft, owner, found, claimed, links.terms_of(services), now, services.entropy)
     links.check_link_limits(services, owner, (merged.batch,))
@@ -67,7 +67,7 @@ def refuse(services: Services, token: str, actor: Actor) -> None:
     Raises NotFound, Conflict for what is not a payout, or none that is pending; and for a multicall, whose payouts
     would be free to be paid otherwise.
     """
-    payable = reading.load(services, token)
+    payable = link_reading.load(services, token)
     if payable is None:
         raise NotFound("Secure payment not found")
     link = payable.link

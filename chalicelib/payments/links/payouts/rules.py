@@ -14,7 +14,7 @@ from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.payments.links.errors import TronBatchRefused
-from chalicelib.payments.links.multicalls import rules as multicall
+from chalicelib.payments.links.multicalls import rules as multicall_rules
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.field_problems import parse_field, refused
@@ -96,7 +96,7 @@ def merge(
     own requests are written again as moved, so that a payment recorded concurrently conflicts and is recorded for the
     batch. Raises MulticallRefused with every payout that cannot be merged, BadRequest if they do not fit together.
     """
-    parent = multicall.new_parent(owner, draft.tokens, None, found, now, entropy)
+    parent = multicall_rules.new_parent(owner, draft.tokens, None, found, now, entropy)
     check_none_blocked(evaluate_children(parent, found, claimed, now), now)
     payables = [found[token] for token in draft.tokens]
     _check_mergeable(payables)

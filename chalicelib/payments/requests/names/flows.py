@@ -25,7 +25,7 @@ from chalicelib.payments.requests.serving import check_served
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.rate_limits import flows as limits
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import name_window, share_of
 from chalicelib.platform.services import Services
 
@@ -110,7 +110,7 @@ def _resolved(services: Services, owner: Owner, fields: Sequence[NamedField]) ->
     different = list({(each.text, each.network): each for each in fields}.values())
     window = name_window(owner.account_id, services.settings.rate_limit_scale, services.clock())
     windows = [share_of(window, "client_id"), window] if owner.mode is Mode.CLIENT_ID else [window]
-    limits.count_in_all(services, *windows, units=len(different))
+    rate_limits.count_in_all(services, *windows, units=len(different))
     deadline = time.monotonic() + SECONDS
     outcomes = each_done(lambda each: _outcome(services, each, deadline), different, _AT_ONCE)
     refusals = {(each.text, each.network): found for each, found in zip(different, outcomes, strict=True)}

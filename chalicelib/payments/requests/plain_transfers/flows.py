@@ -12,7 +12,7 @@ from chalicelib.payments.requests.plain_transfers.rules import FIELD, WATCHED_FO
 from chalicelib.payments.requests.plain_transfers.store import watched_on
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.callers import Owner
-from chalicelib.platform.access.credentials import store as credentials
+from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 
@@ -58,6 +58,6 @@ def has_for_all(services: Services, account_id: str) -> bool:
     """Whether an account has an address for every payment that can have one. One read a minute in each container."""
     known, now = services.plain_transfers.get(account_id), services.clock()
     if known is None or not timedelta() <= now - known[0] < CACHED_FOR:
-        account = credentials.account(services.store, account_id)
+        account = credential_store.account(services.store, account_id)
         known = services.plain_transfers[account_id] = now, account is not None and account.plain_transfers
     return known[1]

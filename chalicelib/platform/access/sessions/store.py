@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from chalicelib.base.records import Key, Record
-from chalicelib.platform.access.people import store as people
+from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person
 from chalicelib.platform.access.sessions.records import Session, SessionPointer
 from chalicelib.platform.access.sessions.rules import is_open
@@ -30,7 +30,7 @@ def sessions_of(store: Store, person_id: str, now: datetime) -> list[Session]:
 def open_sessions(store: Store, person_id: str, now: datetime) -> list[Session]:
     """The open sessions of a person, the newest first. Two queries, and one read for up to a hundred."""
     pointers = store.query(SessionPointer, SessionPointer.KEY.all(person_id=person_id))
-    joined = {each.account_id: each for each in people.memberships_of(store, person_id)}
+    joined = {each.account_id: each for each in person_store.memberships_of(store, person_id)}
     person_key = Person.KEY.of(person_id=person_id)
     current = (each for each in pointers if now < each.expires_at)
     wanted: dict[Key, type[Record]] = {Session.KEY.of(token_hash=each.token_hash): Session for each in current}

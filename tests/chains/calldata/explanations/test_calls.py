@@ -13,7 +13,7 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
 from chalicelib.chains.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.chains.calldata.erc20 import approve, transfer_from
-from chalicelib.chains.calldata.escrow import calls as escrow
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo
 from chalicelib.chains.calldata.explanations.calls import explain, explain_data
@@ -117,18 +117,18 @@ def escrow_built_again(explanation: Explanation) -> Transaction:
     amount = int(values.get("amount", 0))
     match explanation.function:
         case "preApprove":
-            return escrow.pre_approve(info, ESCROW)[1]
+            return escrow_calls.pre_approve(info, ESCROW)[1]
         case "authorize":
-            return escrow.authorize(info, ESCROW, amount, taken_by)
+            return escrow_calls.authorize(info, ESCROW, amount, taken_by)
         case "charge":
-            return escrow.charge(info, ESCROW, amount, taken_by, fee)
+            return escrow_calls.charge(info, ESCROW, amount, taken_by, fee)
         case "capture":
-            return escrow.capture(info, ESCROW, amount, fee)
+            return escrow_calls.capture(info, ESCROW, amount, fee)
         case "void":
-            return escrow.void(info, ESCROW)
+            return escrow_calls.void(info, ESCROW)
         case "reclaim":
-            return escrow.reclaim(info, ESCROW)
-    return escrow.refund(info, ESCROW, amount)
+            return escrow_calls.reclaim(info, ESCROW)
+    return escrow_calls.refund(info, ESCROW, amount)
 
 
 # --- what is built is explained ---

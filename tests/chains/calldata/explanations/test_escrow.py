@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.chains.calldata.escrow import calls
+from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.transaction import Transaction
@@ -51,23 +51,23 @@ def test_arguments_have_a_readable_form() -> None:
 
 def test_a_payment_without_fees_does_not_speak_of_them() -> None:
     info = replace(INFO, max_fee_bps=0, fee_receiver=ZERO_ADDRESS)
-    explained = one("base", calls.pre_approve(info, ESCROW)[1])
+    explained = one("base", escrow_calls.pre_approve(info, ESCROW)[1])
     assert f"pay it out to {PAYEE}; what was not" in explained.summary
     assert ("paymentInfo.feeReceiver", "whom the operator names") in [
         (each.name, each.human) for each in explained.arguments
     ]
-    captured = one("base", calls.capture(info, ESCROW, 1, CaptureFee(0, ZERO_ADDRESS)))
+    captured = one("base", escrow_calls.capture(info, ESCROW, 1, CaptureFee(0, ZERO_ADDRESS)))
     assert captured.summary == f"Pay 0.000001 USDC that is in escrow to {PAYEE} without a fee"
 
 
 @pytest.mark.parametrize(
     ("transaction", "reason"),
     [
-        (calls.authorize(INFO, ESCROW, 1, Collection(WALLET)), "another contract than a collector"),
-        (calls.authorize(INFO, ESCROW, 1, Collection(ESCROW.operator_refund)), "another contract than a collector"),
-        (calls.refund(INFO, replace(ESCROW, operator_refund=ESCROW.permit2), 1), "another contract than a collector"),
-        (calls.void(replace(INFO, refund_expiry=2**48 - 1), ESCROW), "a time is after the year 9999"),
-        (calls.void(INFO, replace(ESCROW, escrow=PAYEE)), "not the AuthCaptureEscrow of the network"),
+        (escrow_calls.authorize(INFO, ESCROW, 1, Collection(WALLET)), "another contract than a collector"),
+        (escrow_calls.authorize(INFO, ESCROW, 1, Collection(ESCROW.operator_refund)), "another contract than a collector"),
+        (escrow_calls.refund(INFO, replace(ESCROW, operator_refund=ESCROW.permit2), 1), "another contract than a collector"),
+        (escrow_calls.void(replace(INFO, refund_expiry=2**48 - 1), ESCROW), "a time is after the year 9999"),
+        (escrow_calls.void(INFO, replace(ESCROW, escrow=PAYEE)), "not the AuthCaptureEscrow of the network"),
     ],
 )
 def test_what_this_package_would_not_write_is_unknown(transaction: Transaction, reason: str) -> None:
@@ -78,12 +78,12 @@ def test_what_this_package_would_not_write_is_unknown(transaction: Transaction, 
 
 def test_contracts_that_a_setting_names_are_known_where_it_is_given() -> None:
     set_here = replace(ESCROW, network="sepolia", pre_approval=WALLET)
-    approve, pre_approve = explain("sepolia", calls.pre_approve(INFO, set_here), set_here)
+    approve, pre_approve = explain("sepolia", escrow_calls.pre_approve(INFO, set_here), set_here)
     assert approve.summary.startswith("Allow PreApprovalPaymentCollector to take")
     assert pre_approve.function == "preApprove"
-    assert explain("sepolia", calls.pre_approve(INFO, set_here))[1].function is None
+    assert explain("sepolia", escrow_calls.pre_approve(INFO, set_here))[1].function is None
 
 
 def test_signatures_do_not_change_what_is_told() -> None:
-    signed = calls.authorize(INFO, ESCROW, 1_000_000, Collection(ESCROW.permit2, b"\1" * 65))
-    assert one("base", signed).summary == one("base", calls.authorize(INFO, ESCROW, 1_000_000, PRE_APPROVED)).summary
+    signed = escrow_calls.authorize(INFO, ESCROW, 1_000_000, Collection(ESCROW.permit2, b"\1" * 65))
+    assert one("base", signed).summary == one("base", escrow_calls.authorize(INFO, ESCROW, 1_000_000, PRE_APPROVED)).summary

@@ -14,7 +14,7 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locke
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.checkout.pipeline import Prepared
-from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows
@@ -24,7 +24,7 @@ from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.crosschain.service.payment_intents.schemas import payment_intent_answer
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import SourceToken
-from chalicelib.payments.scanning import store as scanning
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.http.errors import error_body
 from chalicelib.platform.outbound.lifi import RouterUnavailable
@@ -47,7 +47,7 @@ def payment_intents() -> PaymentIntents:
 def pay(payment_intents: PaymentIntents, owner: Owner | None = None, **options: Any) -> Prepared | Offer:
     asked = PayOptions(**{"wallet": PAYER, "source": BASE_USDC, **options})
     viewer = Viewer("acct", None)
-    return requests.pay(
+    return paying.pay(
         payment_intents.services,
         payment_intents.request.request_id,
         owner or payment_intents.owner,
@@ -208,7 +208,7 @@ def test_while_one_is_made_nothing_else_pays_the_request(payment_intents: Paymen
         pay(payment_intents, Owner("acct", None, None))
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
     name = payment_intents.request.request_id
-    assert requests.direct_route(payment_intents.services, name, owner, viewer, PAYER, Part()) is None
+    assert paying.direct_route(payment_intents.services, name, owner, viewer, PAYER, Part()) is None
 
 
 def test_a_signature_that_comes_late_is_refused(payment_intents: PaymentIntents) -> None:
@@ -247,7 +247,7 @@ def test_before_the_first_reading_of_the_chain_of_the_request_no_signature_is_ac
 ) -> None:
     """It is not known from which block on its payment is looked for."""
     intent = payment_intents.offer().intent
-    cursor = scanning.cursor(payment_intents.services.store, "arbitrum-one")
+    cursor = scan_store.cursor(payment_intents.services.store, "arbitrum-one")
     assert cursor is not None
     payment_intents.services.store.write(Delete(cursor))
     with pytest.raises(ChainUnavailable, match="Detection has not begun on arbitrum-one yet"):

@@ -11,9 +11,9 @@ from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee, format_amount
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.checkout.payouts import flows as payouts
+from chalicelib.checkout.payouts import flows as paying_out
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
-from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows
@@ -47,7 +47,7 @@ def signed_for(payment_intents: PaymentIntents, request: Request, account: Chose
     """The payment intent that /pay offers for a request, from then on that of `payment_intents`."""
     payment_intents.request = request
     asked = PayOptions(PAYER, SourceToken("BASE", "USDC"))
-    made = requests.pay(
+    made = paying.pay(
         payment_intents.services, request.request_id, payment_intents.owner, VIEWER, asked, Part(**{"amount": None, "fee": Fee(), **part}), account
     )
     assert isinstance(made, Offer)
@@ -185,7 +185,7 @@ def test_a_payout_is_paid_by_its_id_and_in_no_batch_meanwhile(payment_intents: P
     payment_intents.accept(signed_for(payment_intents, payment_intents.new_request()))
     batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), Terms(PAYER, Fee()))
     with pytest.raises(Locked, match="is being paid by payment intent"):
-        payouts.pay_batch(payment_intents.services, payment_intents.owner, VIEWER, batch)
+        paying_out.pay_batch(payment_intents.services, payment_intents.owner, VIEWER, batch)
 
 
 # --- what is not signed ---

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.nodes.bridges.deposits import relay_hash
-from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents.flows import Offer
@@ -44,7 +44,7 @@ def payment_intents() -> PaymentIntents:
 def offered(payment_intents: PaymentIntents, amount: str | None) -> PaymentIntent:
     asked = PayOptions(PAYER, SourceToken("BASE", "USDC"))
     name = payment_intents.request.request_id
-    made = requests.pay(
+    made = paying.pay(
         payment_intents.services, name, payment_intents.owner, VIEWER, asked, Part(amount=amount, fee=Fee())
     )
     assert isinstance(made, Offer)
@@ -109,7 +109,7 @@ def test_a_rate_that_is_locked_is_offered_to_nobody(payment_intents: PaymentInte
     payment_intents.world.prices.set("USD", "USDC", "1.05")
     payment_intents.settle(3)
     payment_intents.world.advance(200)
-    assert requests.direct_route(
+    assert paying.direct_route(
         payment_intents.services, payment_intents.request.request_id, payment_intents.owner, VIEWER, PAYER, Part()
     ) is None
     payment_intents.fill(payment_intents.sent[-1], fee=0)

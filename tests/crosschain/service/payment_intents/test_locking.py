@@ -12,9 +12,9 @@ from chalicelib.base.errors import Conflict, Locked, NotFound, ServiceError
 from chalicelib.base.money import Fee
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.nodes.readings import StepResult
-from chalicelib.checkout.payouts import flows as payouts
+from chalicelib.checkout.payouts import flows as paying_out
 from chalicelib.checkout.payouts.flows import BatchDraft, Terms
-from chalicelib.checkout.requests import flows as requests
+from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.payment_intents import flows, locking
@@ -56,7 +56,7 @@ def payment_intents() -> PaymentIntents:
 def ask(payment_intents: PaymentIntents, services: Any = None) -> None:
     """Somebody else wants to pay."""
     name = payment_intents.request.request_id
-    requests.pay(services or payment_intents.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
+    paying.pay(services or payment_intents.services, name, BY_KEY, VIEWER, PayOptions(WALLET), Part())
 
 
 def is_locked(payment_intents: PaymentIntents) -> bool:
@@ -176,9 +176,9 @@ def test_a_batch_of_payouts_asks_too(payment_intents: PaymentIntents) -> None:
     payment_intents.balances.clear()
     batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), Terms(WALLET, Fee()))
     with pytest.raises(Locked):
-        payouts.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch)
+        paying_out.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch)
     payment_intents.world.advance(LATER)
-    assert payouts.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch).checkout.transactions
+    assert paying_out.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch).checkout.transactions
 
 
 def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(payment_intents: PaymentIntents) -> None:
@@ -299,7 +299,7 @@ def test_payments_that_are_made_are_not_counted(payment_intents: PaymentIntents)
     owner, asked = replace(payment_intents.owner, mode=Mode.CLIENT_ID), PayOptions(PAYER, SourceToken("BASE", "USDC"))
     for made in range(1, 4):
         part = Part(amount="2", fee=Fee("1", FEE_ADDRESS))
-        offer = requests.pay(payment_intents.services, payment_intents.request.request_id, owner, VIEWER, asked, part)
+        offer = paying.pay(payment_intents.services, payment_intents.request.request_id, owner, VIEWER, asked, part)
         assert isinstance(offer, Offer)
         intent = flows.accept(
             payment_intents.services, owner, offer.intent.intent_id, payment_intents.sign(offer.intent), None

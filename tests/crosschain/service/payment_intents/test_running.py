@@ -17,7 +17,7 @@ from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.store import Add
 from chalicelib.platform.storage.writes import Delete
-from chalicelib.relayer import store as relayer
+from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.tracking import track
@@ -235,7 +235,7 @@ def taken(payment_intents: PaymentIntents) -> PaymentIntent:
     intent = payment_intents.begun()
     for _ in range(6):
         payment_intents.minute()
-        call = relayer.call(payment_intents.services.store, f"permit/{intent.intent_id}/take")
+        call = relayer_store.call(payment_intents.services.store, f"permit/{intent.intent_id}/take")
         if call is not None and call.status is CallStatus.SUCCEEDED:
             return payment_intents.load(intent)
     raise AssertionError(payment_intents.load(intent))
@@ -442,7 +442,7 @@ def test_nothing_is_lost_by_a_network_without_an_answer(payment_intents: Payment
 
 def say(payment_intents: PaymentIntents, intent: PaymentIntent, step: str, **changes: Any) -> None:
     """The relayer says something else of a call than before, as it does after such a fork."""
-    call = relayer.call(payment_intents.services.store, f"permit/{intent.intent_id}/{step}")
+    call = relayer_store.call(payment_intents.services.store, f"permit/{intent.intent_id}/{step}")
     assert call is not None
     payment_intents.services.store.write(replace(call, **changes))
 

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.service.payment_intents import rules, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed
-from chalicelib.crosschain.service.router import flows as bridging
+from chalicelib.crosschain.service.router import flows as router
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.core.rules import OVER
 from chalicelib.payments.links.records import AnnouncedStatus
@@ -119,7 +119,7 @@ def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentI
 
 
 def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
-    route = bridging.quote(payment_intents.services, rules.wanted_of(signed, payment_intents.request), rules.purpose_of(signed))
+    route = router.quote(payment_intents.services, rules.wanted_of(signed, payment_intents.request), rules.purpose_of(signed))
     for more in (0, 1, 1000):
         made = stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount + more)), route)
         deposit = decode_deposit(made.data) if made is not None else None

@@ -13,7 +13,7 @@ from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.requests.schemas import routes_answer
 from chalicelib.checkout.schemas.link import secure_payment_answer
-from chalicelib.crosschain.service.sources import balances as sources
+from chalicelib.crosschain.service.sources import balances
 from chalicelib.crosschain.service.sources.choices import MOST_QUOTES
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.outbound.lifi import RouterRefused
@@ -98,7 +98,7 @@ def test_a_node_that_does_not_answer_leaves_its_own_chain_out_and_says_so(
 
 def test_a_slow_node_is_not_waited_for(world: Bridged, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr(sources, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(balances, "READ_SECONDS", 0.3)
     monkeypatch.setattr(world.on("matic"), "_read", lambda: released.wait(patience()))
     started = time.monotonic()
     body = options(world)

@@ -16,10 +16,10 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests.list_names import transaction
 from chalicelib.payments.requests.payments import store as payment_store
-from chalicelib.payments.search.payments import flows as payments
+from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.payments.search.payments.schemas import payment_answer
-from chalicelib.payments.search.requests import flows as status
+from chalicelib.payments.search.requests import flows as request_search
 from chalicelib.payments.search.requests.responses import request_answer
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
@@ -128,7 +128,7 @@ def test_after_a_partial_end_the_link_and_the_request_show_what_the_payer_has(br
     bridge.track()
     viewer = Viewer(bridge.world.account_id, None)
     described = describe(bridge.world.services, payment.link.token, viewer, None)
-    found = status.find(bridge.world.services, payment.requests[0].request_id, viewer)
+    found = request_search.find(bridge.world.services, payment.requests[0].request_id, viewer)
     for answer in (secure_payment_answer(described, {}), request_answer(found, "service", shows_customer=True)):
         (shown,) = answer.model_dump()["crosschainIntents"]
         assert (shown["status"], shown["destinationTxHash"]) == ("partial", filled)
@@ -178,5 +178,5 @@ def test_a_payment_is_found_by_either_transaction(bridge: Bridge) -> None:
     bridge.track()
     for tx_hash in (sent.tx_hash, filled):
         wanted = Filters(bridge.world.account_id, tx_hash=transaction(tx_hash))
-        page = payments.page_at(bridge.world.services, wanted, 0, 10)
+        page = payment_search.page_at(bridge.world.services, wanted, 0, 10)
         assert [each.tx_hash for each in page.payments] == [filled]

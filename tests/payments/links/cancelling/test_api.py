@@ -1,6 +1,6 @@
 """POST .../cancel over HTTP: who may, what is answered, and how what is cancelled is shown, listed and refused."""
 
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from tests.support.client import Reply, Shop, item
 from tests.support.running import running
 from tests.support.stored_links import complete
@@ -63,7 +63,7 @@ def test_what_is_public_cancels_nothing(shop: Shop) -> None:
     for path in (f"/v2/secure-payments/{token}/cancel", f"/v2/request/{request_of(shop)}/cancel"):
         for headers in (shop.by_client, {}):
             assert shop.api.request("POST", path, None, headers).status in (401, 403), path
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None and payment.link.cancelled_at is None
 
 

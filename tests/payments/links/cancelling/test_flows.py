@@ -9,11 +9,11 @@ import pytest
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.payments.links import expiry
-from chalicelib.payments.links.cancelling import flows as cancelling
+from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.cancelling.rules import AT_ONCE
 from chalicelib.payments.links.errors import LinkClosed
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading
+from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.children import Reason
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft
@@ -48,12 +48,12 @@ def viewer(world: World) -> Viewer:
 
 def cancel(world: World, payment: PayableLink, services: Any = None) -> PayableLink:
     world.advance(1)  # events of one millisecond have no order
-    return cancelling.cancel_link(services or world.services, payment.link.token, viewer(world), world.actor)
+    return flows.cancel_link(services or world.services, payment.link.token, viewer(world), world.actor)
 
 
 def cancel_request(world: World, request: Request, services: Any = None) -> Request:
     world.advance(1)
-    return cancelling.cancel_request(services or world.services, request.request_id, viewer(world), world.actor)
+    return flows.cancel_request(services or world.services, request.request_id, viewer(world), world.actor)
 
 
 def notified(world: World) -> list[dict[str, Any]]:
@@ -116,9 +116,9 @@ def test_what_another_account_or_client_id_has_is_not_found(world: World) -> Non
     payment, request = world.create_link(), store_request(world.services, client_id="cli_shop")
     for who in (Viewer("another", None), Viewer(world.account_id, "cli_other")):
         with pytest.raises(NotFound):
-            cancelling.cancel_link(world.services, payment.link.token, who, world.actor)
+            flows.cancel_link(world.services, payment.link.token, who, world.actor)
         with pytest.raises(NotFound):
-            cancelling.cancel_request(world.services, request.request_id, who, world.actor)
+            flows.cancel_request(world.services, request.request_id, who, world.actor)
     assert kinds(world) == []
 
 
@@ -271,13 +271,13 @@ def test_a_cancelled_multicall_frees_its_payouts_and_a_cancelled_payout_its_mult
     cancelled = cancel(world, parent)
     assert (cancelled.link.status, cancelled.requests) == (LinkStatus.CANCELLED, ())
     with pytest.raises(LinkClosed) as refused:
-        reading.payable_children(world.services, cancelled, lambda each: check_payable(each, world.now))
+        multicall_reading.payable_children(world.services, cancelled, lambda each: check_payable(each, world.now))
     assert refused.value.link_status is LinkStatus.CANCELLED
-    found = reading.details(world.services, cancelled)
+    found = multicall_reading.details(world.services, cancelled)
     assert (found.status, found.can_execute) == (LinkStatus.CANCELLED, False)
     again = multicalls.create(world.services, owner, tokens, None).payable
     cancel(world, made[0])
-    found = reading.details(world.services, again)
+    found = multicall_reading.details(world.services, again)
     assert [each.reason for each in found.children] == [Reason.SECURE_PAYMENT_NOT_PENDING, None, None]
     assert multicalls.create(world.services, owner, tokens[1:], None).payable.link.status is LinkStatus.PENDING
     assert kinds(world) == ["request.cancelled"]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ServiceError
-from chalicelib.payments.links.cancelling import flows as cancelling
+from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -39,9 +39,9 @@ class Cancelling(History):
         self.store.dies_at(1 if dies else 10**9, after=True)
         with suppress(Crash, ServiceError):
             if isinstance(wanted, Request):
-                cancelling.cancel_request(world.services, wanted.request_id, viewer, world.actor)
+                flows.cancel_request(world.services, wanted.request_id, viewer, world.actor)
             else:
-                cancelling.cancel_link(world.services, wanted.link.token, viewer, world.actor)
+                flows.cancel_link(world.services, wanted.link.token, viewer, world.actor)
         self.store.restart()
 
 

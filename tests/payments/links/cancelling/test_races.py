@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict, ServiceError
 from chalicelib.checkout.announced import flows as announcements
-from chalicelib.payments.links.cancelling import flows as cancelling
+from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.errors import LinkClosed
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -41,7 +41,7 @@ def world(cloud: Cloud) -> World:
 
 def cancelling_link(world: World, payment: PayableLink) -> Act:
     viewer = Viewer(world.account_id, None)
-    return lambda services: cancelling.cancel_link(services, payment.link.token, viewer, world.actor)
+    return lambda services: flows.cancel_link(services, payment.link.token, viewer, world.actor)
 
 
 def notified(world: World) -> list[str]:
@@ -101,7 +101,7 @@ def test_of_a_cancellation_and_a_recorded_payment_one_wins_and_no_money_is_lost(
     def cancel_both(services: Services) -> None:
         for act in (
             cancelling_link(world, payment),
-            lambda each: cancelling.cancel_request(each, alone.request_id, viewer, world.actor),
+            lambda each: flows.cancel_request(each, alone.request_id, viewer, world.actor),
         ):
             with suppress(ServiceError):
                 act(services)

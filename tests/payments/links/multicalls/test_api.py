@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.timestamps import iso
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.http.operation import OPERATIONS
@@ -50,7 +50,7 @@ def failures(reply: Reply) -> list[tuple[str, str, str]]:
 
 
 def loaded(token: str) -> PayableLink:
-    found = links.load(running(), token)
+    found = link_reading.load(running(), token)
     assert found is not None
     return found
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Conflict, Forbidden, Locked, NotFound
-from chalicelib.payments.links import expiry, reading
-from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading as multicall_reading
+from chalicelib.payments.links import expiry
+from chalicelib.payments.links import reading as link_reading
+from chalicelib.payments.links.multicalls import flows, reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
@@ -54,7 +54,7 @@ def payouts(world: World, count: int = 2, **changes: Any) -> list[str]:
 
 
 def combine(world: World, children: list[str], kind: Any = None) -> MulticallDetails:
-    return multicalls.create(world.services, owner(world), children, kind)
+    return flows.create(world.services, owner(world), children, kind)
 
 
 def refused(world: World, children: list[str]) -> dict[str, str]:
@@ -83,7 +83,7 @@ def stored(world: World) -> list[Any]:
 
 
 def read(world: World, made: MulticallDetails) -> MulticallDetails:
-    return multicall_reading.read(world.services, made.payable.link.token, world.account_id)
+    return reading.read(world.services, made.payable.link.token, world.account_id)
 
 
 def reasons(details: MulticallDetails) -> list[str | None]:
@@ -92,13 +92,13 @@ def reasons(details: MulticallDetails) -> list[str | None]:
 
 def change(world: World, token: str, **changes: Any) -> None:
     """What another flow writes to a link."""
-    payment = reading.load(world.services, token)
+    payment = link_reading.load(world.services, token)
     assert payment is not None
     world.services.store.write(replace(payment.link, **changes))
 
 
 def pay(world: World, token: str) -> None:
-    payment = reading.load(world.services, token)
+    payment = link_reading.load(world.services, token)
     assert payment is not None
     request = payment.requests[0]
     world.services.store.write(
@@ -118,7 +118,7 @@ def test_a_multicall_claims_its_children_in_their_order_and_reads_back(world: Wo
     again = read(world, made)
     assert (again.payable, again.status, again.can_execute) == (made.payable, LinkStatus.PENDING, True)
     assert reasons(again) == [None, None, None]
-    paid = multicall_reading.payable_children(world.services, again.payable, lambda whole: check_payable(whole, world.now))
+    paid = reading.payable_children(world.services, again.payable, lambda whole: check_payable(whole, world.now))
     assert [payment.link.token for payment in paid] == children
     assert {payment.link.parent_token for payment in paid} == {link.token}
 
@@ -205,7 +205,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
     world.advance(3600)
     for child in (second, third):
         with pytest.raises(Locked):
-            check_unlocked(reading.load_visible(world.services, child, reading.Viewer(world.account_id, None)))
+            check_unlocked(link_reading.load_visible(world.services, child, link_reading.Viewer(world.account_id, None)))
     assert refused(world, [second, third]) == {second: "request_processing", third: "request_processing"}
 
 
@@ -235,7 +235,7 @@ def test_a_parent_that_has_expired_lets_its_longer_living_children_go(world: Wor
     ):
         assert reasons(read(world, old)) == [reason, "invalid_child_linkage"]
         with pytest.raises(Forbidden) as closed:
-            multicall_reading.payable_children(world.services, old.payable, lambda all: check_payable(all, world.now))
+            reading.payable_children(world.services, old.payable, lambda all: check_payable(all, world.now))
         assert (body_of(closed.value).get("code"), body_of(closed.value)["status"]) == (code, status)
         world.read_past(world.now)
         expiry.expire_due(world.services)
@@ -246,9 +246,9 @@ def test_a_parent_that_was_left_half_made_is_removed_by_the_sweep_or_by_who_want
         children = payouts(world)
         half = combine(world, children).payable.link
         change(world, half.token, status=LinkStatus.ASSEMBLING)
-        assert reading.load(world.services, half.token) is None, "no reader takes it for a link"
+        assert link_reading.load(world.services, half.token) is None, "no reader takes it for a link"
         with pytest.raises(NotFound):
-            multicall_reading.read(world.services, half.token, world.account_id)
+            reading.read(world.services, half.token, world.account_id)
         assert set(refused(world, children).values()) == {"invalid_child_linkage"}
         world.advance(ASSEMBLY_TIME.total_seconds())
         assert not sweep or expiry.expire_due(world.services) == 1
@@ -309,7 +309,7 @@ def test_what_became_of_the_children_is_seen_in_the_details_and_when_they_are_to
     expected = [None, "already_paid", "secure_payment_not_pending", "not_payable_child"]
     assert (reasons(now), now.status, now.can_execute) == (expected, LinkStatus.PARTIALLY_SETTLED, False)
     with pytest.raises(MulticallRefused) as refusal:
-        multicall_reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
+        reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
     failures = body_of(refusal.value)["failures"]
     assert [(each["securePaymentToken"], each["reason"]) for each in failures] == list(
         zip(children[1:], expected[1:], strict=True)
@@ -324,7 +324,7 @@ def test_a_multicall_whose_children_are_all_paid_is_completed_even_after_its_tim
     for _ in range(2):
         assert read(world, made).status is LinkStatus.COMPLETED
         with pytest.raises(Conflict) as completed:
-            multicall_reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
+            reading.payable_children(world.services, made.payable, lambda whole: check_payable(whole, world.now))
         statuses = body_of(completed.value)["requestStatuses"]
         assert [(each["requestId"], each["hasBeenPaid"]) for each in statuses] == [
             (request.request_id, True) for request in made.requests
@@ -336,7 +336,7 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     made = combine(world, payouts(world))
     busy = on_its_way(made.payable)
     with pytest.raises(Locked) as locked:
-        multicall_reading.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
+        reading.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
     assert len(body_of(locked.value)["requestStatuses"]) == 2
 
 
@@ -365,15 +365,15 @@ def test_children_of_several_networks_can_be_paid_by_routes_up_to_a_limit(world:
 def test_another_account_is_not_authorized_and_other_links_are_no_multicalls(world: World) -> None:
     made = combine(world, payouts(world))
     with pytest.raises(Forbidden, match="Not authorized"):
-        multicall_reading.read(world.services, made.payable.link.token, "another account")
+        reading.read(world.services, made.payable.link.token, "another account")
     for token in (*payouts(world, 1), "nothing", "x" * 1000):
         with pytest.raises(NotFound, match="^Multicall payout not found$"):
-            multicall_reading.read(world.services, token, world.account_id)
+            reading.read(world.services, token, world.account_id)
 
 
 def test_for_a_client_id_that_a_platform_is_linked_to_only_the_pair_combines(world: World) -> None:
     linked = Owner(world.account_id, world.client_id, None, ClientSettings(orchestrator_id="orc"))
     with pytest.raises(Forbidden, match="x-orchestrator-key"):
-        multicalls.create(world.services, linked, payouts(world), None)
+        flows.create(world.services, linked, payouts(world), None)
     pair = replace(linked, orchestrator_id="orc")
-    assert multicalls.create(world.services, pair, payouts(world), None).payable.link.client_id == world.client_id
+    assert flows.create(world.services, pair, payouts(world), None).payable.link.client_id == world.client_id

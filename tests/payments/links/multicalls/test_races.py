@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.payments.links import expiry, reading
-from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.multicalls import reading as multicall_reading
+from chalicelib.payments.links import expiry
+from chalicelib.payments.links import reading as link_reading
+from chalicelib.payments.links.multicalls import flows, reading
 from chalicelib.payments.links.multicalls.children import MulticallRefused
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, PayableLink
@@ -38,7 +38,7 @@ def world(cloud: Cloud) -> World:
 
 
 def loaded(world: World, children: list[PayableLink]) -> list[Link]:
-    found = reading.load_many(world.services, [child.link.token for child in children])
+    found = link_reading.load_many(world.services, [child.link.token for child in children])
     return [found[child.link.token].link for child in children]
 
 
@@ -65,7 +65,7 @@ def test_combining_payouts_costs_batches_of_a_hundred(world: World, count: int, 
     assert dict(counts.by_operation) == calls
     (token,) = living(world, made)
     with counted(world.client) as reads:
-        details = multicall_reading.read(world.services, token, world.account_id)
+        details = reading.read(world.services, token, world.account_id)
     assert dict(reads.by_operation) == {"Query": 1, "BatchGetItem": calls["BatchGetItem"]}
     assert details.can_execute
     assert details.payable.link.child_tokens == tuple(child.link.token for child in made)
@@ -82,11 +82,11 @@ def test_a_multicall_is_whole_or_its_children_are_free_wherever_its_creation_die
         die(world, tokens, fatal, before)
         is_whole = fatal == reads + writes and not before
         for parent in living(world, made):
-            assert (reading.load(world.services, parent) is not None) == is_whole, "no reader sees half of one"
+            assert (link_reading.load(world.services, parent) is not None) == is_whole, "no reader sees half of one"
         sweep(world)
         assert len(living(world, made)) == is_whole, f"died at call {fatal}"
     if before:
-        assert multicalls.create(world.services, world.owner, tokens, None).can_execute
+        assert flows.create(world.services, world.owner, tokens, None).can_execute
     else:
         assert {link.parent_token for link in loaded(world, made)} == living(world, made)
 
@@ -95,7 +95,7 @@ def die(world: World, tokens: list[str], fatal: int, before: bool) -> None:
     """A process that combines the payouts ends at its `fatal` call."""
     services = world.start(FragileClient(world.client, Tripwire(fatal, before)))
     with pytest.raises(Crash):
-        multicalls.create(services, world.owner, tokens, None)
+        flows.create(services, world.owner, tokens, None)
 
 
 def sweep(world: World) -> None:
@@ -136,16 +136,16 @@ def test_of_20_parallel_multicalls_over_the_same_children_one_wins_or_none(
 
     def combine(services: Any, number: int) -> MulticallDetails:
         start = number * count // PARALLEL
-        return multicalls.create(services, world.owner, tokens[start:] + tokens[:start], None)
+        return flows.create(services, world.owner, tokens[start:] + tokens[:start], None)
 
     winners = winners_of(in_parallel(combine, cloud, world))
     assert len(winners) == 1 if count < 100 else len(winners) <= 1
     if not winners:
         assert living(world, made) == set(), "and the children are free"
-        winners = [multicalls.create(world.services, world.owner, tokens, None)]
+        winners = [flows.create(world.services, world.owner, tokens, None)]
     token = winners[0].payable.link.token
     assert {link.parent_token for link in loaded(world, made)} == living(world, made) == {token}
-    assert multicall_reading.read(world.services, token, world.account_id).can_execute
+    assert reading.read(world.services, token, world.account_id).can_execute
 
 
 def test_of_20_parallel_multicalls_that_overlap_each_winner_holds_all_its_children(cloud: Cloud, world: World) -> None:
@@ -154,10 +154,10 @@ def test_of_20_parallel_multicalls_that_overlap_each_winner_holds_all_its_childr
 
     def combine(services: Any, number: int) -> MulticallDetails:
         pair = [tokens[number], tokens[(number + 1) % PARALLEL]]
-        return multicalls.create(services, world.owner, pair, None)
+        return flows.create(services, world.owner, pair, None)
 
     winners = winners_of(in_parallel(combine, cloud, world))
     assert winners
     for winner in winners:
-        assert multicall_reading.read(world.services, winner.payable.link.token, world.account_id).can_execute
+        assert reading.read(world.services, winner.payable.link.token, world.account_id).can_execute
     assert len(living(world, made)) == len(winners)

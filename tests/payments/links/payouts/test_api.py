@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import tron_address_of
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
@@ -32,7 +32,7 @@ def merge(shop: Shop, *tokens: str, **fields: Any) -> Reply:
 
 
 def kept(token: str) -> PayableLink:
-    payment = links.load(running(), token)
+    payment = link_reading.load(running(), token)
     assert payment is not None
     return payment
 

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.offramp.payers.records import KycStatus, Payer
-from chalicelib.payments.links import store
+from chalicelib.payments.links import store as link_store
 from infra.admin import refuse_payout
 from tests.fakes.offramps import store_payer
 from tests.support.client import Reply, Shop
@@ -41,7 +41,7 @@ def closed(reply: Reply) -> tuple[int, Any]:
 def assert_refused(shop: Shop, token: str) -> None:
     assert closed(shop.get(f"{LINKS}/{token}")) == (403, "compliance_failed")
     assert closed(shop.get(f"{LINKS}/{token}/pay")) == (403, "compliance_failed")
-    (request,) = store.links_with_first_request(running().store, [token])[token].requests
+    (request,) = link_store.links_with_first_request(running().store, [token])[token].requests
     by_request = shop.get(f"/v2/request/{request.request_id}/pay?wallet={request.payer}")
     assert closed(by_request) == (403, "compliance_failed"), "the same payout, by its request"
     found = shop.api.get(f"{LINKS}?requestId={request.request_id}", shop.by_key).json

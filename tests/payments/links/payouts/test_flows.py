@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.base.errors import NotFound
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import MulticallRefused
-from chalicelib.payments.links.payouts import flows as payouts
+from chalicelib.payments.links.payouts import flows
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -29,12 +29,12 @@ ITEMS = tuple(Item(str(n + 1), None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") fo
 def payout(world: World, amount: str = "12.50", **changes: Any) -> PayableLink:
     about = draft(items=(), fee_percentage=None, fee_address=None, **changes)
     wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", amount, about)
-    return payouts.create(world.services, world.owner, None, wanted)
+    return flows.create(world.services, world.owner, None, wanted)
 
 
 def combine(world: World, made: list[PayableLink], services: Any = None) -> PayableLink:
     wanted = MergeDraft(tuple(payment.link.token for payment in made), None, None)
-    return payouts.combine(services or world.services, world.owner, wanted)
+    return flows.combine(services or world.services, world.owner, wanted)
 
 
 class Meanwhile:
@@ -81,16 +81,16 @@ def _partitions(world: World, kind: str) -> set[str]:
 
 def _nothing_is_readable(world: World) -> None:
     for token in _partitions(world, "LINK"):
-        assert reading.load(world.services, token) is None
-        assert reading.load_many(world.services, [token]) == {}
+        assert link_reading.load(world.services, token) is None
+        assert link_reading.load_many(world.services, [token]) == {}
     for request_id in list(_partitions(world, "REQUEST"))[:1]:
         with pytest.raises(NotFound):
-            reading.load_by_request(world.services, request_id, Viewer(world.account_id, None))
+            link_reading.load_by_request(world.services, request_id, Viewer(world.account_id, None))
 
 
 def _everything_is_readable(world: World) -> None:
     (token,) = _partitions(world, "LINK")
-    payment = reading.load_visible(world.services, token, Viewer(world.account_id, None))
+    payment = link_reading.load_visible(world.services, token, Viewer(world.account_id, None))
     assert [request.amount for request in payment.requests] == [(n + 1) * 10**6 for n in range(68)]
     assert {request.request_id for request in payment.requests} == _partitions(world, "REQUEST")
 
@@ -113,7 +113,7 @@ def test_merged_payouts_are_over_and_their_requests_are_the_batchs(world: World)
     assert [r.request_id for r in world.load(batch).requests] == [p.requests[0].request_id for p in made]
     for payment in made:
         assert world.load(payment).link.status is LinkStatus.INVALIDATED
-        found = reading.load_by_request(world.services, payment.requests[0].request_id, Viewer(world.account_id, None))
+        found = link_reading.load_by_request(world.services, payment.requests[0].request_id, Viewer(world.account_id, None))
         assert found.link.token == batch.link.token
 
 
@@ -173,8 +173,8 @@ def test_payouts_are_merged_or_as_they_were_wherever_the_process_dies(before: bo
             for payment in made:
                 world.chain.pay(payment.requests[0])
             world.scan()
-            found = [reading.load_by_request(world.services, r, Viewer(world.account_id, None)) for r in _partitions(world, "REQUEST")]
-            readable = [p for t in _partitions(world, "LINK") if (p := reading.load(world.services, t)) is not None]
+            found = [link_reading.load_by_request(world.services, r, Viewer(world.account_id, None)) for r in _partitions(world, "REQUEST")]
+            readable = [p for t in _partitions(world, "LINK") if (p := link_reading.load(world.services, t)) is not None]
             pending = [p for p in readable if p.link.status is not LinkStatus.INVALIDATED]
             owed = sorted(request.request_id for payment in pending for request in payment.requests)
             assert owed == sorted(_partitions(world, "REQUEST")), "each request is owed by exactly one link"

@@ -13,7 +13,7 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.names import UNIVERSAL_RESOLVER
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.payments.links.reading import load
-from chalicelib.payments.requests import store
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.names import flows
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -63,7 +63,7 @@ def test_a_name_is_stored_and_answered_with_its_address(account: Account, names:
     reply = create(account, "alice.eth")
     resolved = {"name": "alice.eth", "address": ALICE, "resolvedAt": "2026-03-15T10:00:00.000Z", "isPrimary": False}
     assert (reply.status, reply.json["payeeName"]) == (201, resolved)
-    found = store.request(account.world.services.store, reply.json["requestId"])
+    found = request_store.request(account.world.services.store, reply.json["requestId"])
     assert found is not None and found.payee_name is not None
     assert (found.payee, found.payee_name.name) == (ALICE, "alice.eth")
     path = {"request_id": found.request_id}

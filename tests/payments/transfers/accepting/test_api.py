@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.links import reading as links
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.requests.records import RequestStatus
 from tests.support.client import Shop, item
 from tests.support.running import running
@@ -13,7 +13,7 @@ from tests.support.stored_links import TX_HASH, counted
 def partly_paid(shop: Shop) -> tuple[str, str]:
     """The token and the request id of a new link of which half is paid."""
     made = shop.api.request("POST", "/v2/secure-payments", {"requests": [item()]}, shop.by_key).json
-    payment = links.load(running(), made["token"])
+    payment = link_reading.load(running(), made["token"])
     assert payment is not None
     request, half = payment.requests[0], BaseUnits(payment.requests[0].amount // 2)
     paid = replace(

@@ -18,7 +18,7 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning.jobs import scan_chain
-from chalicelib.payments.transfers.accepting import flows as accepting
+from chalicelib.payments.transfers.accepting import flows
 from chalicelib.payments.transfers.accepting.rules import check
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
 from infra.check.invariants import KINDS, Picture, violations
@@ -35,7 +35,7 @@ FULL, PART = 12_500_000, 4_000_000
 def accept(world: World, request: Request, services: Any = None) -> Request:
     world.advance(1)  # events of one millisecond have no order
     viewer = Viewer(world.account_id, None)
-    return accepting.accept(services or world.services, request.request_id, viewer, world.actor)
+    return flows.accept(services or world.services, request.request_id, viewer, world.actor)
 
 
 def paid_in_part(world: World, request: Request, amount: int = PART) -> Request:
@@ -151,7 +151,7 @@ def test_what_another_account_or_client_id_has_is_not_found(world: World) -> Non
     paid_in_part(world, request)
     for who in (Viewer("another", None), Viewer(world.account_id, "cli_other"), Viewer("another", None, True)):
         with pytest.raises(NotFound):
-            accepting.accept(world.services, request.request_id, who, world.actor)
+            flows.accept(world.services, request.request_id, who, world.actor)
     assert kinds(world) == ["payment.partial"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import ServiceError
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.payments.transfers.accepting import flows as accepting
+from chalicelib.payments.transfers.accepting import flows
 from infra.check.invariants import Picture, lists, totals
 from tests.fakes.crash import Crash
 from tests.fakes.requests import load_request
@@ -31,7 +31,7 @@ class Accepting(Cancelling):
         world, wanted = self.world, self.requests[index % len(self.requests)]
         self.store.dies_at(1 if dies else 10**9, after=True)
         with suppress(Crash, ServiceError):
-            accepting.accept(world.services, wanted.request_id, self.viewer, world.actor)
+            flows.accept(world.services, wanted.request_id, self.viewer, world.actor)
         self.store.restart()
 
 

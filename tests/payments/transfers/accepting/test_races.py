@@ -14,7 +14,7 @@ from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.payments.transfers.accepting import flows as accepting
+from chalicelib.payments.transfers.accepting import flows
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 from infra.local.cloud import Cloud
@@ -50,7 +50,7 @@ def partly_paid(world: World) -> PayableLink:
 
 def acceptance(world: World, payment: PayableLink) -> Act:
     viewer, request_id = Viewer(world.account_id, None), payment.requests[0].request_id
-    return lambda services: accepting.accept(services, request_id, viewer, world.actor)
+    return lambda services: flows.accept(services, request_id, viewer, world.actor)
 
 
 def notified(world: World) -> list[str]:
