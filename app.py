@@ -181,7 +181,7 @@ class _Service(Chalice):
     services: Callable[[], "Services"]
 
     def __call__(self, event: Any, context: Any) -> Any:
-        return _checked(self.services, event) if "check" in event else super().__call__(event, context)
+        return check_function(self.services, event) if "check" in event else super().__call__(event, context)
 
 
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
@@ -207,14 +207,14 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     return app
 
 
-def _checked(services: Callable[[], "Services"], event: Any) -> Any:
+def check_function(services: Callable[[], "Services"], event: Any) -> Any:
     from chalicelib.platform import checking
 
     found = checking.check(services(), event["check"])
     return {**found, "networks": checking.check_networks(services())} if event["check"].get("networks") else found
 
 
-def imported(work: str) -> Callable[..., Any]:
+def import_work(work: str) -> Callable[..., Any]:
     """The function of chalicelib that is called by this path."""
     module, _, name = work.rpartition(".")
     function: Callable[..., Any] = getattr(import_module(f"chalicelib.{module}"), name)
@@ -223,13 +223,13 @@ def imported(work: str) -> Callable[..., Any]:
 
 def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable[[Any], Any]:
     def handle(event: Any) -> Any:
-        from chalicelib.platform.storage.queue import received
+        from chalicelib.platform.storage.queue import continue_chain
 
-        work = imported(consumer.work)
+        work = import_work(consumer.work)
         if "check" in event.to_dict():
-            return _checked(services, event.to_dict())
+            return check_function(services, event.to_dict())
         for message in event:
-            with received(message.body):
+            with continue_chain(message.body):
                 work(services(), message.body)
         return None
 
@@ -239,9 +239,9 @@ def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable
 
 def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[Any], Any]:
     def handle(event: Any) -> Any:
-        work = imported(schedule.work)
+        work = import_work(schedule.work)
         if "check" in event.to_dict():
-            return _checked(services, event.to_dict())
+            return check_function(services, event.to_dict())
         count = work(services())
         if count:
             services().log.info(schedule.done, extra={"count": count})

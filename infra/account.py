@@ -19,12 +19,12 @@ Client = Callable[[str], Any]
 Resource = dict[str, str]
 
 
-def deployed_record(client: Client, stage: str) -> dict[str, Any]:
+def read_deployed_record(client: Client, stage: str) -> dict[str, Any]:
     """Chalice's record (schema 2.0) of the resources of `stage`. `client(service)` makes the AWS clients.
 
     It includes functions that app.py no longer has, so that Chalice removes them.
     """
-    functions = deployed_functions(client("lambda"), stage)
+    functions = list_deployed_functions(client("lambda"), stage)
     names = [*ACCESS, *(name for name in functions if name not in ACCESS)]
     resources = [
         *_layer(client("lambda"), stage),
@@ -61,7 +61,7 @@ def rest_api_id(client: Client, stage: str) -> str | None:
     return matching[0] if matching else None
 
 
-def deployed_functions(lambda_: Any, stage: str) -> dict[str, str]:
+def list_deployed_functions(lambda_: Any, stage: str) -> dict[str, str]:
     """Name in app.py -> ARN, of the functions whose name and role have the names of this stage."""
     found = {}
     for page in lambda_.get_paginator("list_functions").paginate():

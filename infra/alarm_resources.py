@@ -23,7 +23,7 @@ from infra.alarms import (
     When,
 )
 from infra.iam import ACCESS
-from infra.resources import QUEUES, SWEPT, Resources, logical, named
+from infra.resources import QUEUES, SWEPT, Resources, logical, name_ending_in
 
 
 def alarms() -> Resources:
@@ -66,7 +66,7 @@ def _of_functions() -> list[Alarm]:
     return [
         Alarm(
             f"{function}-errors", "Errors", f"{function} crashed in three minutes of five; {follows}", THREE_OF_FIVE,
-            wakes, namespace=LAMBDA, dimensions=(("FunctionName", named(f"-{function}")),),
+            wakes, namespace=LAMBDA, dimensions=(("FunctionName", name_ending_in(f"-{function}")),),
             resource=f"{logical(function)}Errors",
         )
         for function, (wakes, follows) in CRASHES.items()
@@ -83,8 +83,16 @@ def _of_schedules() -> list[Alarm]:
         says = f"{name} has not run for {'half an hour' if slow else 'ten minutes'}; {follows}"
         found.append(
             Alarm(
-                f"{name}-silent", "Invocations", says, When(900 if slow else 300, 2), wakes, 1, namespace=LAMBDA,
-                dimensions=(("FunctionName", named(f"-{name}")),), resource=f"{logical(name)}Silent", below_is_bad=True,
+                f"{name}-silent",
+                "Invocations",
+                says,
+                When(900 if slow else 300, 2),
+                wakes,
+                1,
+                namespace=LAMBDA,
+                dimensions=(("FunctionName", name_ending_in(f"-{name}")),),
+                resource=f"{logical(name)}Silent",
+                below_is_bad=True,
             )
         )
     return found
@@ -134,7 +142,7 @@ def _resource(alarm: Alarm) -> dict[str, Any]:
     dimensions = [{"Name": name, "Value": value} for name, value in alarm.dimensions]
     percentile = {"ExtendedStatistic": alarm.statistic, "EvaluateLowSampleCountPercentile": "ignore"}
     properties = {
-        "AlarmName": named(f"-{alarm.name}"),
+        "AlarmName": name_ending_in(f"-{alarm.name}"),
         "AlarmDescription": alarm.says,
         "Namespace": alarm.namespace or {"Ref": "Prefix"},
         "MetricName": alarm.metric,

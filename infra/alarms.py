@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra import APP
-from infra.resources import named
+from infra.resources import name_ending_in
 
 LAMBDA, SQS, DYNAMODB, API = "AWS/Lambda", "AWS/SQS", "AWS/DynamoDB", "AWS/ApiGateway"
 Dimensions = tuple[tuple[str, Any], ...]
@@ -249,22 +249,22 @@ and of schedules that run every five minutes are among OTHERS. The same holds if
 OTHERS = (
     Alarm(
         "api_handler-errors", "Errors", namespace=LAMBDA, when=When(60, 1, 1), resource="ApiHandlerErrors",
-        dimensions=(("FunctionName", named("")),),
+        dimensions=(("FunctionName", name_ending_in("")),),
         says="The API crashed: a caller saw a 500 that no code of ours answered",
     ),
     Alarm(
         "check_payers-errors", "Errors", namespace=LAMBDA, when=When(300, 2), resource="CheckPayersErrors",
-        dimensions=(("FunctionName", named("-check_payers")),),
+        dimensions=(("FunctionName", name_ending_in("-check_payers")),),
         says="check_payers failed twice in a row; the compliance provider does not answer",
     ),
     Alarm(
         "check_domains-errors", "Errors", namespace=LAMBDA, when=When(300, 2), resource="CheckDomainsErrors",
-        dimensions=(("FunctionName", named("-check_domains")),),
+        dimensions=(("FunctionName", name_ending_in("-check_domains")),),
         says="check_domains failed twice in a row; domains that are not checked for three days lose their mark",
     ),
     Alarm(
         "archive_paid-errors", "Errors", namespace=LAMBDA, when=When(300, 2), resource="ArchivePaidErrors",
-        dimensions=(("FunctionName", named("-archive_paid")),),
+        dimensions=(("FunctionName", name_ending_in("-archive_paid")),),
         says="archive_paid failed twice in a row; what was paid long ago stays in the tables and costs more there",
     ),
     Alarm(  # without a dimension: of all functions, because they share the concurrency of the account

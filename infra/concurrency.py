@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.platform.setting_readers import MOST_AT_ONCE
 from infra.iam import function_name
-from infra.recovery.pausing import settled
+from infra.recovery.pausing import wait_until_settled
 
 _FUNCTION, _SETTING = "deliver_webhook", "WEBHOOK_CONCURRENCY"
 
@@ -20,5 +20,5 @@ def remove_maximum(lambda_: Any, stage: str, variables: Mapping[str, str]) -> No
     mappings = lambda_.list_event_source_mappings(FunctionName=function_name(stage, _FUNCTION))["EventSourceMappings"]
     for each in mappings:
         if "MaximumConcurrency" in each.get("ScalingConfig", {}):
-            settled(lambda_, each["UUID"], each["EventSourceArn"].rpartition(":")[2])
+            wait_until_settled(lambda_, each["UUID"], each["EventSourceArn"].rpartition(":")[2])
             lambda_.update_event_source_mapping(UUID=each["UUID"], ScalingConfig={})

@@ -24,7 +24,7 @@ from typing import Any
 import botocore.loaders
 
 from infra import APP
-from infra.account import deployed_functions, deployed_record, rest_api_id
+from infra.account import list_deployed_functions, read_deployed_record, rest_api_id
 from infra.concurrency import remove_maximum
 from infra.configuration import ROOT, config, python_of, stages, variables_of
 from infra.functions import check_functions
@@ -69,7 +69,7 @@ def deploy(target: Target) -> str:
             with step("The lock"):
                 ending.enter_context(versions.lock.hold("make deploy"))
         with step("The address"):
-            target = addressed(target, rest_api_id(target.client, target.stage) or _new_api(target))
+            target = add_addresses(target, rest_api_id(target.client, target.stage) or _new_api(target))
         with step("The package"):
             layer = has_layer(target.stage)
             copy = ending.enter_context(project_copy(target.stage, target.settings, layer, target.place))
@@ -85,7 +85,7 @@ def put(target: Target, project: Path, commit: str, rolled_back_from: str | None
     with step("The account"):
         record = project / ".chalice" / "deployed" / f"{target.stage}.json"
         record.parent.mkdir(exist_ok=True)
-        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+        record.write_text(json.dumps(read_deployed_record(target.client, target.stage)))
     with step("Functions and API"):
         environment = {**target.environment, **(quick_waiters(project) if target.cloud else {})}
         python = python_of(config(project), target.stage)
@@ -103,7 +103,7 @@ def finish_by_hand(target: Target) -> str:
         return finish(target)
 
 
-def addressed(target: Target, api: str) -> Target:
+def add_addresses(target: Target, api: str) -> Target:
     """The target with the URLs of its hosts and the bucket of its archive among its settings.
 
     Without DNS the URLs are that of the REST API `api`.
@@ -129,7 +129,7 @@ def finish(target: Target, settings: Mapping[str, Any] | None = None, begun: Dep
     policies than this checkout.
     """
     settings = config() if settings is None else settings
-    running = deployed_functions(target.client("lambda"), target.stage)
+    running = list_deployed_functions(target.client("lambda"), target.stage)
     begun = begun or next(reversed(target.versions().history()), None)
     expected = ACCESS if begun is None or begun.rolled_back_from is None else dict.fromkeys(running)
     with step("The error responses of the API"):

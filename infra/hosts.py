@@ -80,7 +80,7 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
     if wrong:
         without_dns = ', or its "hosts" to "none" to use the URL of API Gateway' if wrong != ["EXPLORER_URL"] else ""
         raise DeploymentStopped(
-            f"Set {_listed(wrong)} of stage {stage} in .chalice/config.json to hosts of yours{without_dns}:"
+            f"Set {_join_names(wrong)} of stage {stage} in .chalice/config.json to hosts of yours{without_dns}:"
             f" {urls[wrong[0]]} is a placeholder."
         )
     if hosts is None:
@@ -88,13 +88,13 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
     odd = [name for name, url in hosts.urls.items() if url != f"https://{urlsplit(url).hostname}"]
     if odd:
         raise DeploymentStopped(
-            f"Set {_listed(odd)} of stage {stage} in .chalice/config.json to https:// and a host, without a path:"
+            f"Set {_join_names(odd)} of stage {stage} in .chalice/config.json to https:// and a host, without a path:"
             f" {hosts.urls[odd[0]]} is something else."
         )
     if not hosts.certificate.startswith(f"arn:aws:acm:{region}:"):
         raise DeploymentStopped(
             f'Set "certificate" in "hosts" of stage {stage} in .chalice/config.json to the ARN of a certificate of ACM'
-            f" in {region} for {_listed(list(hosts.roles))}."
+            f" in {region} for {_join_names(list(hosts.roles))}."
         )
     if hosts.cdn and not hosts.cdn.startswith(f"arn:aws:acm:{cdn.REGION}:"):
         raise DeploymentStopped(
@@ -110,7 +110,7 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
     strange = [urlsplit(hosts.urls[name]).hostname for name in ("API_URL", "AUTH_URL")]
     if domain and not all(f".{host}".endswith(f".{domain}") for host in strange):
         raise DeploymentStopped(
-            f"Set SESSION_DOMAIN of stage {stage} in .chalice/config.json to a domain that {_listed(strange)} share, or"
+            f"Set SESSION_DOMAIN of stage {stage} in .chalice/config.json to a domain that {_join_names(strange)} share, or"
             f' to "": they are not below {domain}.'
         )
 
@@ -222,5 +222,5 @@ def _problem(url: str, cloud: str | None) -> Exception | None:
         return error
 
 
-def _listed(names: list[Any]) -> str:
+def _join_names(names: list[Any]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -32,7 +32,7 @@ class Place:
     region: str = "*"
     account: str = "*"
 
-    def filled(self, policy: dict[str, Any]) -> dict[str, Any]:
+    def fill(self, policy: dict[str, Any]) -> dict[str, Any]:
         """The policy for this place."""
         text = json.dumps(policy)
         for placeholder, value in zip(_PLACEHOLDERS, (self.region, self.account), strict=True):
@@ -383,7 +383,7 @@ def write_policies(folder: Path, stage: str, place: Place) -> None:
     """Writes the policies of a stage as its functions get them, each to `<function>.json`."""
     folder.mkdir(exist_ok=True)
     for function in ACCESS:
-        (folder / f"{function}.json").write_text(text_of(place.filled(policy(stage, function))))
+        (folder / f"{function}.json").write_text(text_of(place.fill(policy(stage, function))))
 
 
 def text_of(policy: dict[str, Any]) -> str:

@@ -47,10 +47,10 @@ class Lock:
         caller = self._sts.get_caller_identity()["Arn"]
         since = datetime.now(UTC).isoformat(timespec="seconds")
         content = json.dumps({"command": command, "by": caller, "since": since, "id": uuid4().hex}).encode()
-        renewal = _Renewal(self, content, self._taken(content))
+        renewal = _Renewal(self, content, self._take(content))
         renewal.start()
         try:
-            with _ended_by_signals():
+            with _end_by_signals():
                 yield
         finally:
             etag = renewal.stop()
@@ -60,7 +60,7 @@ class Lock:
     def holder(self) -> str | None:
         """Who holds the lock, in words; None if nobody does, or the stage has no bucket yet."""
         found = self._read()
-        return _named(found[1]) if found is not None and found[0] < LOCKED_FOR else None
+        return _name_holder(found[1]) if found is not None and found[0] < LOCKED_FOR else None
 
     def write(self, content: bytes, etag: str | None) -> str | None:
         """Writes the lock if its ETag is this one, or if there is none; returns its new ETag, or None if it is not.
@@ -80,7 +80,7 @@ class Lock:
             return found[2] if found is not None and found[1] == json.loads(content) else None
         return written
 
-    def _taken(self, content: bytes) -> str:
+    def _take(self, content: bytes) -> str:
         """Takes the lock, also one whose holder was killed; returns its ETag."""
         if etag := self.write(content, None):
             return etag
@@ -88,7 +88,7 @@ class Lock:
         if found is not None and found[0] < LOCKED_FOR:
             left = max(1, ceil((LOCKED_FOR - found[0]).total_seconds() / 60))
             raise DeploymentStopped(
-                f"{_named(found[1])}: wait until it has ended. If it was killed, its lock ends in {left} minutes."
+                f"{_name_holder(found[1])}: wait until it has ended. If it was killed, its lock ends in {left} minutes."
             )
         etag = self.write(content, found[2] if found is not None else None)
         if etag is None:
@@ -138,7 +138,7 @@ class _Renewal(threading.Thread):
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _end_by_signals() -> Iterator[None]:
     """Turns the first SIGTERM or SIGHUP into SystemExit, which ends child processes that are waited for."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -159,5 +159,5 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _named(content: dict[str, str]) -> str:
+def _name_holder(content: dict[str, str]) -> str:
     return f"`{content['command']}` of this stage runs since {content['since']}, by {content['by']}"

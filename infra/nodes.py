@@ -103,7 +103,7 @@ def list_deferred(services: Services) -> list[str]:
     return [
         f"{name:12}  block {each.block_number}  {each.tx_hash}  since {iso(each.deferred_at)}"
         for name in (status.network for status in scanning.status(services) if status.deferred)
-        for each in scan_store.deferred_after(services.store, name, "", _DEFERRED_SHOWN)
+        for each in scan_store.list_deferred(services.store, name, "", _DEFERRED_SHOWN)
     ]
 
 
@@ -161,7 +161,7 @@ def _check_archive(node: JsonRpcClient, facts: Network, head: int) -> int | None
 def _range(services: Services, chain: Chain, facts: Network, head: int) -> int:
     """How many blocks the node takes at once, of those that the scanner asks for: half as many after each refusal,
     as the scanner does."""
-    last = scan_rules.confirmed_height(head, services.settings.confirmations.get(facts.name, facts.confirmations))
+    last = scan_rules.height_of_confirmed(head, services.settings.confirmations.get(facts.name, facts.confirmations))
     size = facts.log_range
     while True:
         try:

@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from chalicelib.pages.assets import served, template
+from chalicelib.pages.assets import served_assets, template
 
 _HTML = "text/html; charset=utf-8"
 _SECONDS = 60
@@ -42,7 +42,7 @@ def hashes() -> dict[str, str]:
     `connect`, as it is when it was opened with WalletConnect."""
     pages = {"/": template(), f"/?{_CONNECT}": template(walletconnect=True)}
     files = {path: "".join(each) for path, each in pages.items()}
-    files |= {f"/pages/{path}": asset.text for path, asset in served().items()}
+    files |= {f"/pages/{path}": asset.text for path, asset in served_assets().items()}
     return {path: _sha256(text.encode()) for path, text in files.items()}
 
 
@@ -58,7 +58,7 @@ def compare(url: str) -> tuple[list[str], str]:
     except _READ_ERRORS as error:
         return [f"{page}: {error}"], ""
     differences = [f"{page}: {each}" for each in _page_differences(body, before.encode(), after.encode())]
-    for path, asset in served().items():
+    for path, asset in served_assets().items():
         try:
             digest = _sha256(_read(f"{base}/pages/{path}", asset.content_type))
             if digest != _sha256(asset.text.encode()):
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
             print(f"{digest}  {path}")
         return 0
     differences, sentence = compare(arguments[0])
-    for line in differences or [f"The page and its {len(served())} files are as this code has them; {sentence}"]:
+    for line in differences or [f"The page and its {len(served_assets())} files are as this code has them; {sentence}"]:
         print(line)
     return 1 if differences else 0
 

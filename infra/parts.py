@@ -28,7 +28,7 @@ def parts(template: Template) -> dict[str, Template]:
         found[_stack_of(each)][name] = each
     first = found.pop("")
     shared = {name: template[name] for name in ("AWSTemplateFormatVersion", "Parameters")}
-    alarms = {end: {**shared, "Resources": _named(resources, first)} for end, resources in found.items()}
+    alarms = {end: {**shared, "Resources": _name_references(resources, first)} for end, resources in found.items()}
     return {"": {**template, "Resources": first}, **alarms}
 
 
@@ -39,16 +39,16 @@ def _stack_of(resource: dict[str, Any]) -> str:
     return "-alarms" if resource["Type"] == _ALARM else ""
 
 
-def _named(value: Any, others: dict[str, Any]) -> Any:
+def _name_references(value: Any, others: dict[str, Any]) -> Any:
     """The value with the name of each resource of the first stack in place of a reference to it."""
     if isinstance(value, list):
-        return [_named(each, others) for each in value]
+        return [_name_references(each, others) for each in value]
     if not isinstance(value, dict):
         return value
     referred = value.get("Ref") or value.get("Fn::GetAtt", [None])[0]
     if len(value) == 1 and referred in others:
         return _name(others[referred])
-    return {name: _named(each, others) for name, each in value.items()}
+    return {name: _name_references(each, others) for name, each in value.items()}
 
 
 def _name(resource: dict[str, Any]) -> Any:

@@ -357,7 +357,7 @@ def main() -> None:
     parser.add_argument("--account", required=True)
     parser.add_argument("person", choices=PEOPLE)
     given = parser.parse_args()
-    print(text_of(Place(given.region, given.account).filled(PEOPLE[given.person](given.stage))), end="")
+    print(text_of(Place(given.region, given.account).fill(PEOPLE[given.person](given.stage))), end="")
 
 
 if __name__ == "__main__":

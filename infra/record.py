@@ -22,7 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalice.config import Config
 
 from infra import APP
-from infra.account import deployed_record, rest_api_id
+from infra.account import read_deployed_record, rest_api_id
 from infra.configuration import CHALICE_DIR, ROOT, architecture_of, config, python_of, stages, variables_of
 from infra.hosts import check_hosts, hosts_of, without_dns
 from infra.iam import ANYWHERE, Place, archive_bucket, write_policies
@@ -41,7 +41,7 @@ def record(target: Target) -> Path:
     _need_stacks(target.client("cloudformation"), target.stage)
     file = record_file(target.stage)
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(deployed_record(target.client, target.stage), indent=2) + "\n")
+    file.write_text(json.dumps(read_deployed_record(target.client, target.stage), indent=2) + "\n")
     return file
 
 
@@ -76,7 +76,7 @@ def before_chalice() -> None:
         type.__setattr__(Config, "lambda_python_version", f"python{python_of(config(), stage)}")  # not this process's
         check_settings(stage, variables_of(stage))
         _need_stacks(session.client("cloudformation"), stage)
-        problem = _problem(record_file(stage), deployed_record(session.client, stage))
+        problem = _problem(record_file(stage), read_deployed_record(session.client, stage))
         if problem:
             raise SystemExit(f"{problem}, so Chalice would make a second API: run `make record STAGE={stage}` first.")
         sts = session.client("sts")

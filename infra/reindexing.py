@@ -40,7 +40,7 @@ def _complete(services: Services, record: Record, is_listed: bool) -> bool:
     def write(current: Record | None) -> bool:
         if current is None:
             return False
-        complete, amounts = _completed(current)
+        complete, amounts = _complete_record(current)
         if complete == current and is_listed:
             return False
         services.store.write(complete, *(Add(*each) for each in amounts))
@@ -49,12 +49,12 @@ def _complete(services: Services, record: Record, is_listed: bool) -> bool:
     return retry(10, write, cast("Record | None", record), partial(search_store.again, services.store, record))
 
 
-def _completed(record: Record) -> tuple[Record, Amounts]:
+def _complete_record(record: Record) -> tuple[Record, Amounts]:
     """A record with the mark of what is counted, and what that adds to the daily counts."""
     if isinstance(record, Payment):
-        payment = counting.marked(record)
+        payment = counting.mark_payment(record)
         return payment, counting.amounts((record,), (payment,))
     if isinstance(record, Request):
-        request = counts.marked(record)
+        request = counts.mark_request(record)
         return request, counts.amounts((record,), (request,))
     return record, []

@@ -87,7 +87,7 @@ def logical(name: str) -> str:
     return name.replace("_", "-").title().replace("-", "")
 
 
-def named(end: str) -> dict[str, str]:
+def name_ending_in(end: str) -> dict[str, str]:
     """A name that begins with that of the stage."""
     return {"Fn::Sub": f"${{Prefix}}{end}"}
 
@@ -114,7 +114,7 @@ def _table(name: str) -> dict[str, Any]:
     indexes = [_index(DUE_INDEX, "due_shard", "due_at", "KEYS_ONLY")] if has_due else []
     indexes += [_index(each, each, "listed_at", "ALL") for each in lists]
     properties = {
-        "TableName": named(f"-{name}"),
+        "TableName": name_ending_in(f"-{name}"),
         "BillingMode": "PAY_PER_REQUEST",
         **({"TableClass": "STANDARD_INFREQUENT_ACCESS"} if name in INFREQUENT else {}),
         "DeletionProtectionEnabled": True,
@@ -155,7 +155,7 @@ def queues() -> Resources:
 
 
 def _queue(name: str, kept: int, more: dict[str, Any]) -> dict[str, Any]:
-    own = {"QueueName": named(f"-{name}"), "MessageRetentionPeriod": kept, "SqsManagedSseEnabled": True}
+    own = {"QueueName": name_ending_in(f"-{name}"), "MessageRetentionPeriod": kept, "SqsManagedSseEnabled": True}
     return {"Type": "AWS::SQS::Queue", "Properties": {**own, **more}}
 
 

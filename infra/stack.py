@@ -62,10 +62,10 @@ def _apply(cloudformation: Any, name: str, stage: str, wanted: Template) -> dict
     if stack["StackStatus"].endswith("_IN_PROGRESS"):
         raise DeploymentStopped(f"The stack {name} is being changed by someone else ({stack['StackStatus']}).")
     if stack["StackStatus"] == "UPDATE_ROLLBACK_FAILED":
-        stack = _rolled_back(cloudformation, name)
+        stack = _end_rollback(cloudformation, name)
     # A creation that failed, and failed again when it was continued, can only be updated like this.
     request["DisableRollback"] = stack["StackStatus"] in ("CREATE_FAILED", "UPDATE_FAILED")
-    for template in steps(deployed_template(cloudformation, name), wanted):
+    for template in steps(read_deployed_template(cloudformation, name), wanted):
         if _update(cloudformation, {**request, "TemplateBody": body_of(template)}):
             stack = _good(cloudformation, name)
     return stack
@@ -86,7 +86,7 @@ def missing_resources(cloudformation: Any, stage: str) -> list[str]:
     missing: set[str] = set()
     for end, template in parts(whole_template()).items():
         name = f"{APP}-{stage}{end}"
-        there = deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
+        there = read_deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
         missing |= template["Resources"].keys() - there.keys()
     return sorted(missing)
 
@@ -110,7 +110,7 @@ def reduce_stack(cloudformation: Any, stage: str) -> None:
     What stays belongs to the stack, so that the next deployment completes it.
     """
     name = f"{APP}-{stage}"
-    template = deployed_template(cloudformation, name)
+    template = read_deployed_template(cloudformation, name)
     kept = {
         each: resource
         for each, resource in template["Resources"].items()
@@ -133,7 +133,7 @@ def body_of(template: Template) -> str:
     return json.dumps(template, separators=(",", ":"))
 
 
-def deployed_template(cloudformation: Any, name: str) -> Template:
+def read_deployed_template(cloudformation: Any, name: str) -> Template:
     """The template of the last update of a stack that succeeded."""
     body = cloudformation.get_template(StackName=name)["TemplateBody"]
     template: Template = yaml.safe_load(body) if isinstance(body, str) else body
@@ -142,16 +142,16 @@ def deployed_template(cloudformation: Any, name: str) -> Template:
 
 def _good(cloudformation: Any, name: str) -> dict[str, Any]:
     """The stack when it is changed. Raises DeploymentStopped if that failed."""
-    stack = _settled(cloudformation, name)
+    stack = _wait_until_settled(cloudformation, name)
     if stack["StackStatus"] not in GOOD:
         raise DeploymentStopped(_failure(cloudformation, name, stack))
     return stack
 
 
-def _rolled_back(cloudformation: Any, name: str) -> dict[str, Any]:
+def _end_rollback(cloudformation: Any, name: str) -> dict[str, Any]:
     """Ends a rollback that CloudFormation gave up, as it takes no update before. Raises DeploymentStopped."""
     cloudformation.continue_update_rollback(StackName=name)
-    stack = _settled(cloudformation, name)
+    stack = _wait_until_settled(cloudformation, name)
     if stack["StackStatus"] != "UPDATE_ROLLBACK_COMPLETE":
         raise DeploymentStopped(_failure(cloudformation, name, stack))
     return stack
@@ -179,7 +179,7 @@ def _describe(cloudformation: Any, name: str) -> dict[str, Any] | None:
     return None if stack["StackStatus"] == "DELETE_COMPLETE" else stack
 
 
-def _settled(cloudformation: Any, name: str) -> dict[str, Any]:
+def _wait_until_settled(cloudformation: Any, name: str) -> dict[str, Any]:
     """The stack when nothing is in progress any more. CloudFormation limits how long that takes."""
     pause = 0.1
     while True:

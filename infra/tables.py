@@ -36,7 +36,7 @@ def check_restores(dynamodb: Any, stage: str) -> list[str]:
         moment = under_way[0].rpartition(BESIDE)[2]
         raise DeploymentStopped(
             f"A restore of {stage} is under way or was interrupted ({under_way[0]}): end it first by"
-            f" `make restore STAGE={stage} TIME={_written(moment)}`."
+            f" `make restore STAGE={stage} TIME={_format_moment(moment)}`."
         )
     return names
 
@@ -52,6 +52,6 @@ def _is_going(dynamodb: Any, table: str) -> bool:
     return status == "DELETING"
 
 
-def _written(moment: str) -> str:
+def _format_moment(moment: str) -> str:
     """20261122T100000 as an operator writes it."""
     return f"{moment[:4]}-{moment[4:6]}-{moment[6:11]}:{moment[11:13]}:{moment[13:]}Z"

@@ -53,7 +53,7 @@ def audit_log(services: Services, account_id: str) -> list[str]:
 def dead_letters(services: Services, queue: str) -> list[str]:
     """The bodies of up to ten dead letters, which are hidden for a moment; a sentence if there are none."""
     sqs = aws_client("sqs")
-    found = _received(sqs, _url(services, sqs, f"{queue}-dead"), visible_after=1)
+    found = _receive(sqs, _url(services, sqs, f"{queue}-dead"), visible_after=1)
     return [each["Body"] for each in found] or ["There are no dead letters."]
 
 
@@ -61,7 +61,7 @@ def send_back(services: Services, queue: str) -> str:
     """Moves all dead letters into their queue; returns a sentence. Each is deleted after it was sent."""
     sqs, moved = aws_client("sqs"), 0
     dead, alive = (_url(services, sqs, name) for name in (f"{queue}-dead", queue))
-    while found := _received(sqs, dead, visible_after=60):
+    while found := _receive(sqs, dead, visible_after=60):
         for each in found:
             sqs.send_message(QueueUrl=alive, MessageBody=each["Body"], **_group(each))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=each["ReceiptHandle"])
@@ -87,7 +87,7 @@ def _url(services: Services, sqs: Any, name: str) -> str:
     return url
 
 
-def _received(sqs: Any, url: str, visible_after: int) -> list[dict[str, Any]]:
+def _receive(sqs: Any, url: str, visible_after: int) -> list[dict[str, Any]]:
     response = sqs.receive_message(
         QueueUrl=url,
         MaxNumberOfMessages=_SHOWN,

@@ -22,9 +22,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.platform.setting_readers import MOST_AT_ONCE
 from infra import APP, page_hash
-from infra.account import deployed_record, rest_api_id
+from infra.account import read_deployed_record, rest_api_id
 from infra.configuration import config, python_of, stages
-from infra.deploy import access_log_group, addressed
+from infra.deploy import access_log_group, add_addresses
 from infra.gateway import stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
@@ -33,7 +33,7 @@ from infra.packaging.package import package
 from infra.packaging.scratch import scratch_folder
 from infra.parts import parts
 from infra.recursion import recursion_difference
-from infra.stack import DeploymentStopped, deployed_template, has_stack
+from infra.stack import DeploymentStopped, has_stack, read_deployed_template
 from infra.target import HOST_PACKAGES, Target, target_of
 from infra.template import whole_template
 from infra.versions import Deployment
@@ -59,7 +59,7 @@ def differences(target: Target) -> Iterator[str]:
     """Yields a line for each difference. Raises DeploymentStopped if the package cannot be built, ClientError if the
     account may not be read."""
     api = rest_api_id(target.client, target.stage)
-    target = addressed(target, api) if api else target
+    target = add_addresses(target, api) if api else target
     with scratch_folder() as folder:
         layer = target.stage != "local" or not HOST_PACKAGES
         package(target.stage, folder, target.settings, layer, target.place)
@@ -79,7 +79,7 @@ def differences(target: Target) -> Iterator[str]:
             yield from _settings(function, wanted[function], found["Configuration"])
             yield from _events(target, function, wanted[function])
             yield from _schedules(target, function, wanted[function])
-            yield from _reserved(function, found)
+            yield from _find_reserved(function, found)
             yield from recursion_difference(target.client("lambda"), target.stage, function)
             role = resources[wanted[function]["Role"]["Fn::GetAtt"][0]]["Properties"]
             yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
@@ -105,7 +105,7 @@ def latest(target: Target) -> list[Deployment]:
 
 
 def _record(target: Target) -> list[dict[str, str]]:
-    resources: list[dict[str, str]] = deployed_record(target.client, target.stage)["resources"]
+    resources: list[dict[str, str]] = read_deployed_record(target.client, target.stage)["resources"]
     return resources
 
 
@@ -120,10 +120,10 @@ def _code(target: Target, function: str, found: Properties, archives: dict[str, 
         yield f"{function}: it has {len(sent) - 1} layers, and {len(files) - 1} here"
     for name, digest, location in sent:
         if digest not in archives and name in files:
-            yield from (f"{function}: {line}" for line in _compared(digest, location, files[name]))
+            yield from (f"{function}: {line}" for line in _compare_files(digest, location, files[name]))
 
 
-def _compared(digest: str, location: str, ours: Path) -> Iterator[str]:
+def _compare_files(digest: str, location: str, ours: Path) -> Iterator[str]:
     """Compares the files of an archive, as another machine may compress the same files to other bytes."""
     with urllib.request.urlopen(location, timeout=_SECONDS) as response:
         theirs = response.read()
@@ -191,7 +191,7 @@ def _schedules(target: Target, function: str, wanted: Properties) -> Iterator[st
         yield f"{function}: its schedules are {sorted(there, key=str)}, and {sorted(here)} here"
 
 
-def _reserved(function: str, found: Properties) -> Iterator[str]:
+def _find_reserved(function: str, found: Properties) -> Iterator[str]:
     """Names executions that a person has reserved for a function: none switches it off."""
     if reserved := found.get("Concurrency"):
         yield f"{function}: {reserved['ReservedConcurrentExecutions']} executions are reserved, and none here"
@@ -212,40 +212,40 @@ def _policies(target: Target, function: str, wanted: Properties, role: str) -> I
     names = iam.list_role_policies(RoleName=role)["PolicyNames"]
     there = [iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] for name in names]
     if there != here:
-        extra = sorted(_allowed(there) - _allowed(here))
-        missing = sorted(_allowed(here) - _allowed(there))
+        extra = sorted(_actions_of(there) - _actions_of(here))
+        missing = sorted(_actions_of(here) - _actions_of(there))
         yield f"{function}: its policy differs; more than here: {extra}; less than here: {missing}"
     attached = iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]
     yield from (f"{function}: the policy {each['PolicyArn']} is attached to its role" for each in attached)
     trust = iam.get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
-    if _unnamed(trust) != _unnamed(wanted["AssumeRolePolicyDocument"]):
+    if _without_names(trust) != _without_names(wanted["AssumeRolePolicyDocument"]):
         yield f"{function}: its role can be assumed by {json.dumps(trust['Statement'])}"
 
 
-def _unnamed(policy: Properties) -> list[Properties]:
+def _without_names(policy: Properties) -> list[Properties]:
     """The statements without their names, which permit nothing."""
     return [{name: value for name, value in each.items() if name != "Sid"} for each in policy["Statement"]]
 
 
-def _allowed(policies: list[Properties]) -> set[str]:
+def _actions_of(policies: list[Properties]) -> set[str]:
     """Every action with its resource."""
     return {
         f"{action} on {resource}"
         for policy in policies
         for statement in policy["Statement"]
-        for action in _listed(statement["Action"])
-        for resource in _listed(statement["Resource"])
+        for action in _list_of(statement["Action"])
+        for resource in _list_of(statement["Resource"])
     }
 
 
-def _listed(value: str | list[str]) -> list[str]:
+def _list_of(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
 def _stacks(target: Target) -> Iterator[str]:
     for end, template in parts(whole_template()).items():
         name = f"{APP}-{target.stage}{end}"
-        there = deployed_template(target.client("cloudformation"), name)["Resources"]
+        there = read_deployed_template(target.client("cloudformation"), name)["Resources"]
         changed = [
             each for each in template["Resources"].keys() | there if template["Resources"].get(each) != there.get(each)
         ]
@@ -275,7 +275,7 @@ def domain_differences(target: Target, api: str) -> Iterator[str]:
     """Compares the domains, their mappings and their DNS records."""
     here = template_of(target.hosts, api, target.stage)["Resources"] if target.hosts else {}
     cloudformation, name = target.client("cloudformation"), stack_of(target.stage)
-    there = deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
+    there = read_deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
     changed = sorted(each for each in here.keys() | there if here.get(each) != there.get(each))
     if changed:
         yield f"the stack {name} was made for other hosts: {', '.join(changed)}"

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from infra import APP
 from infra.indexes import Template
-from infra.stack import DeploymentStopped, apply_template, delete_stack, deployed_template, has_stack
+from infra.stack import DeploymentStopped, apply_template, delete_stack, has_stack, read_deployed_template
 
 REQUESTS, SECONDS = 6_000, 300
 """How many requests one address may send in that time: 20 a second, as many as a credential may at most."""
@@ -119,7 +119,7 @@ def waf_differences(
     cloudformation, name = client("cloudformation"), stack_of(stage)
     has = has_stack(cloudformation, name)
     here = template_of(stage, caller_header)["Resources"]
-    if wanted and has and deployed_template(cloudformation, name)["Resources"] != here:
+    if wanted and has and read_deployed_template(cloudformation, name)["Resources"] != here:
         yield f"the stack {name} was made from another template"
     ours = f"{APP}-{stage}" if wanted else None
     there = waf_before(client, api, stage) if wanted or has else None

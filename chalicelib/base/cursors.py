@@ -47,13 +47,13 @@ def position_of(cursor: str, scope: Sequence[str], ways: Container[tuple[str, ..
     except (UnicodeError, binascii.Error):
         raw, text = b"", ""
     is_own = raw[:_CHECK_BYTES] == _check(text, scope) and cursor == urlsafe_b64encode(raw).decode().rstrip("=")
-    position = _parsed(text) if is_own else None
+    position = _parse_position(text) if is_own else None
     if position is None or position.indexes not in ways:
         raise ValidationFailed((Problem(("cursor",), _REFUSED),))
     return position
 
 
-def _parsed(text: str) -> Position | None:
+def _parse_position(text: str) -> Position | None:
     try:
         match json.loads(text):
             case [str(place), list(indexes), int(offset), int() | None as total] if _PLACE.fullmatch(place):

@@ -27,11 +27,11 @@ class _LazyInit:
         self._cls = cls
 
     def __get__(self, made: object, owner: type) -> Any:
-        self._cls.__init__ = compiled = _compiled_init(self._cls)
+        self._cls.__init__ = compiled = _compile_init(self._cls)
         return compiled.__get__(made, owner)
 
 
-def _compiled_init(cls: Any) -> Any:
+def _compile_init(cls: Any) -> Any:
     """The `__init__` of the fields of a class, as `dataclass` writes it."""
     known: dict[str, Any] = {"__set": object.__setattr__, "__unset": MISSING}
     lines, positional, by_name = list[str](), ["__self"], list[str]()
@@ -53,7 +53,7 @@ def _compiled_init(cls: Any) -> Any:
     return init
 
 
-def made_from(kind: type[T], source: object, /, **others: Any) -> T:
+def make_from(kind: type[T], source: object, /, **others: Any) -> T:
     """An object of a frozen class with `others`; its other fields without a default are those of `source`."""
     described: Any = kind
     needed = (each for each in fields(described) if each.default is MISSING and each.default_factory is MISSING)
@@ -63,11 +63,11 @@ def made_from(kind: type[T], source: object, /, **others: Any) -> T:
 def _eq(self: Any, other: object) -> Any:
     if self.__class__ is not other.__class__:
         return NotImplemented
-    return all(value == getattr(other, name) for name, value in _compared(self))
+    return all(value == getattr(other, name) for name, value in _iterate_fields(self))
 
 
 def _hash(self: Any) -> int:
-    return hash(tuple(value for _, value in _compared(self)))
+    return hash(tuple(value for _, value in _iterate_fields(self)))
 
 
 def _repr(self: Any) -> str:
@@ -88,5 +88,5 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _compared(self: Any) -> Iterator[tuple[str, Any]]:
+def _iterate_fields(self: Any) -> Iterator[tuple[str, Any]]:
     return ((each.name, getattr(self, each.name)) for each in fields(self) if each.compare)

@@ -132,7 +132,7 @@ def with_partial_day(days: Mapping[str, int], partial: PartialDay, number: int) 
     return {**days, partial.day: of_day}
 
 
-def skipped(days: Mapping[str, int], offset: int) -> tuple[str, int]:
+def place_of_offset(days: Mapping[str, int], offset: int) -> tuple[str, int]:
     """The place below which the record with this offset is, at the end of its day, and how many are between them.
 
     `days` are in descending order.

@@ -38,7 +38,7 @@ def _pool(threads: int) -> "ThreadPoolExecutor":
     return ThreadPoolExecutor(threads)
 
 
-def done_within(seconds: float, tasks: Sequence[Callable[[], T]], at_once: int) -> list[T | None]:
+def run_within(seconds: float, tasks: Sequence[Callable[[], T]], at_once: int) -> list[T | None]:
     """The results of tasks in their order, None for one that is not done after `seconds`. Raises what a task raised.
 
     At most `at_once` run at the same time. One that still runs then goes on for nobody, one that has not begun is never

@@ -90,7 +90,7 @@ def tron_digest(message: str) -> bytes:
     return _message_digest("TRON", message)
 
 
-def typed_data_digest(typed: Mapping[str, Any]) -> bytes:
+def digest_of_typed_data(typed: Mapping[str, Any]) -> bytes:
     """The digest of `{domain, types, primaryType, message}`: EIP-712, or TIP-712 where addresses are base58.
 
     Supports one struct of string, bytes, bytes32, address, bool and uint members, without arrays and nested structs.
@@ -103,7 +103,7 @@ def typed_data_digest(typed: Mapping[str, Any]) -> bytes:
 
 
 def domain_separator(domain: Mapping[str, Any]) -> bytes:
-    """The hash of a domain with some of the members of EIP-712. Raises as `typed_data_digest`."""
+    """The hash of a domain with some of the members of EIP-712. Raises as `digest_of_typed_data`."""
     domain_type = [{"name": member, "type": kind} for member, kind in _DOMAIN if member in domain]
     return _struct_hash("EIP712Domain", domain_type, domain)
 
@@ -139,7 +139,7 @@ def _struct_hash(name: str, fields: _Fields, values: Mapping[str, Any]) -> bytes
 def member_word(kind: str, value: Any) -> bytes:
     """The 32 bytes that encode one member of a struct; for address, bool and uint they are those of the contract ABI.
 
-    Raises the errors of `typed_data_digest`.
+    Raises the errors of `digest_of_typed_data`.
     """
     if kind == "string":
         return keccak256(value.encode())

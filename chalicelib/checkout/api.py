@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from chalicelib.checkout import flows
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.checkout.schemas.facts import published_form
+from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
 from chalicelib.checkout.schemas.pay import (
     BatchPayAnswer,
@@ -46,7 +46,7 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
         simulate=query.simulate == "true",
     )
     made = flows.pay(call.services, call.path["token"], _viewer(call), options)
-    return pay_answer(made, call.services.settings.value_form(published_form(made, "plain")))
+    return pay_answer(made, call.services.settings.value_form(choose_value_form(made, "plain")))
 
 
 def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
@@ -61,4 +61,4 @@ def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
     made = flows.refresh_step(
         services, call.path["token"], _viewer(call), step.id, step.action.toChainId, step.action.toAddress
     )
-    return single_answer(made, services.settings.value_form(published_form(made, "plain")))
+    return single_answer(made, services.settings.value_form(choose_value_form(made, "plain")))

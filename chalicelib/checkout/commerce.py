@@ -31,7 +31,7 @@ def pre_approval(services: Services, payable: PayableLink, options: PayOptions) 
     if options.source is not None or options.eoa_wallet is not None:
         raise BadRequest("A commerce payment is made by one wallet on its own network: omit chain, token and eoaWallet")
     made = pre_approval_of(services, payable, options.wallet)
-    return _called(services, payable, made, payable.commerce.max_amount, PRE_APPROVAL_GAS, options)
+    return _prepare_call(services, payable, made, payable.commerce.max_amount, PRE_APPROVAL_GAS, options)
 
 
 def reclaim(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
@@ -42,10 +42,10 @@ def reclaim(services: Services, payable: PayableLink, options: PayOptions) -> Pr
     if payable.commerce is None:
         raise BadRequest("This link is not a commerce payment: there is nothing in escrow to take back")
     made = reclaim_of(services, payable.commerce, options.wallet)
-    return _called(services, payable, made, BaseUnits(0), RECLAIM_GAS, options)
+    return _prepare_call(services, payable, made, BaseUnits(0), RECLAIM_GAS, options)
 
 
-def _called(
+def _prepare_call(
     services: Services, payable: PayableLink, made: PayersCall, debit: BaseUnits, gas: int, options: PayOptions
 ) -> Prepared:
     """A call of the payer that takes at most `debit` from its wallet, with the approvals that this needs."""

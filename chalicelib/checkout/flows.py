@@ -37,7 +37,7 @@ from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLin
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent_transactions import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
-from chalicelib.payments.payable.rules import Owed, Position, check_family, direct, owed_of
+from chalicelib.payments.payable.rules import Owed, Position, amounts_owed, check_family, direct
 from chalicelib.platform.services import Services
 
 
@@ -94,7 +94,7 @@ def describe(
         description = replace(description, commerce=status_now(services, payable.commerce))
     if details is not None or is_collected:
         return description
-    owed = owed_of((payable,))
+    owed = amounts_owed((payable,))
     if wallet is None:
         return _without_wallet(description, owed)
     check_family(owed[0].token.network, wallet, "wallet")
@@ -156,7 +156,7 @@ def refresh_step(
 ) -> Prepared:
     """The transactions of a route of a link, quoted anew once its quote has expired. Raises as `pay`, and BadRequest
     for a step that is not this link's."""
-    payable, step = load_visible(services, token, viewer), Step.parsed(step_id)
+    payable, step = load_visible(services, token, viewer), Step.parse(step_id)
     check_step(step, payable, to_chain_id, to_address)
     return _pay(services, payable, step.options)
 
@@ -171,7 +171,7 @@ def _pay(services: Services, payable: PayableLink, options: PayOptions) -> Prepa
     if payable.commerce is not None:
         return pay_by_escrow(services, payable, options)
     link, parts = payable.link, _payable_parts(services, payable, partial(require_payable, services))
-    owed = owed_of(parts)
+    owed = amounts_owed(parts)
     check_options(options, link, parts, owed)
     check_fee_addresses(services, parts)
     positions = conversions.due(services, owed)
@@ -193,13 +193,13 @@ def signable_transactions(services: Services, token: str, viewer: Viewer, wallet
     payable = load_visible(services, token, viewer)
     now = services.clock()
     parts = _payable_parts(services, payable, lambda checked: check_payable(checked, now))
-    owed = owed_of(parts)
+    owed = amounts_owed(parts)
     if owed[0].token.network != "tron":
         raise BadRequest(f"This link is paid on {owed[0].token.network}: only transactions on tron are broadcast here")
     check_options(PayOptions(wallet), payable.link, parts, owed)
     found: list[Transaction] = []
     for quotes in conversions.valid_quotes(services, owed):
-        dues = [each.due for each in conversions.priced(services, owed, quotes)]
+        dues = [each.due for each in conversions.price_owed(services, owed, quotes)]
         checkout = payments_of(dues, 0, batched=is_batched(payable.link))
         resets = frozenset(token.address for token in checkout.debits)
         found += checkout_calldata.with_approvals(checkout, {}, resets).transactions
@@ -212,7 +212,7 @@ def safe_transactions(services: Services, link: Link, parts: Sequence[PayableLin
 
     None if something is converted: what `/pay` returned depends on the rate at that time.
     """
-    owed = owed_of(parts)
+    owed = amounts_owed(parts)
     if not owed or any(each.invoice != each.token for each in owed):
         return ()
     name, batched = owed[0].token.network, is_batched(link)

@@ -130,7 +130,7 @@ def prepare(positions: Sequence[Position], options: PayOptions, built: Built) ->
         explanations=explanations,
         eoa_explanations=explain(chain.network, approvals),
         safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
-        simulation=_simulated(chain, options, approvals, checkout, [each.due for each in positions]),
+        simulation=_simulate_checkout(chain, options, approvals, checkout, [each.due for each in positions]),
         resources=_resources(built, options, explanations),
         routes=built.routes,
     )
@@ -194,12 +194,12 @@ def _eoa_funding(chain: Chain, checkout: Checkout, eoa: str, smart_account: str)
 def _resources(built: Built, options: PayOptions, explanations: Sequence[Explanation]) -> ResourceQuote | None:
     if built.chain.network != "tron" or options.wallet is None or built.holdings is None:
         return None
-    from chalicelib.checkout.resources.flows import quoted  # most payments are not on Tron
+    from chalicelib.checkout.resources.flows import quote_resources  # most payments are not on Tron
 
-    return quoted(cast("TronChain", built.chain), options.wallet, built.holdings, built.checkout, explanations)
+    return quote_resources(cast("TronChain", built.chain), options.wallet, built.holdings, built.checkout, explanations)
 
 
-def _simulated(
+def _simulate_checkout(
     chain: Chain, options: PayOptions, approvals: Sequence[Transaction], checkout: Checkout, dues: Sequence[Due]
 ) -> Simulation | None:
     if not options.simulate or options.wallet is None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata import erc3009
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.catalogue.tokens import known_token
-from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.chains.catalogue.tokens import require_token
+from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated
@@ -24,7 +24,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.rules import Call, signature_gas
@@ -34,7 +34,7 @@ _TAKE_GAS = 200_000
 """Of the transfer that the payer signs, without what a contract wallet needs to check the signature."""
 
 
-@retried(5)  # the same may be offered twice at the same time
+@retry_conflicts(5)  # the same may be offered twice at the same time
 def offer(services: Services, owner: Owner, position: Position, wallet: str | None) -> GaslessPayment:
     """Offers the payment of what is due to be signed: for two minutes the same one again, for which it is only read.
     Else three calls to the node, a rate, and one write.
@@ -55,7 +55,7 @@ def offer(services: Services, owner: Owner, position: Position, wallet: str | No
     if domain is None:
         raise BadRequest(f"{token.symbol} on {network} has no transfers that are signed: pay it with transactions")
     wish = Wish(payment_id, position, owner.client_id, payer, sender, domain, _price(services, position, sender))
-    made = rules.offered(wish, services.clock())
+    made = rules.offer_payment(wish, services.clock())
     services.store.write(made)
     return made
 
@@ -63,13 +63,13 @@ def offer(services: Services, owner: Owner, position: Position, wallet: str | No
 def _price(services: Services, position: Position, sender: str) -> Price:
     """What the payment costs now. A request to the node, and a rate."""
     token = position.due.token
-    coin = known_token(known_network(token.network).native_currency_id or "")
+    coin = require_token(require_network(token.network).native_currency_id or "")
     gas_price, cost = rules.gas_cost(services.chains.evm(token.network).read_account(sender))
     rate = rates.current(services, coin, token)
-    return rules.priced(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
+    return rules.price_gas(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
 
 
-@retried(5)  # the same may be sent twice, or a payment be recorded meanwhile
+@retry_conflicts(5)  # the same may be sent twice, or a payment be recorded meanwhile
 def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
     """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
 
@@ -85,20 +85,20 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
         )
     signature, payment = bytes.fromhex(match[1]), visible(services, owner, payment_id)
     if payment.stage is not Stage.OFFERED:
-        return _repeated(payment, signature)
+        return _require_same_signature(payment, signature)
     now, is_public = services.clock(), owner.mode is Mode.CLIENT_ID
     rules.check_signable(payment, now)
     stored = request_store.request(services.store, payment.request_id)
     if stored is None:
         raise NotFound("Request not found")
-    request = unlocked(services, stored)
+    request = unlock_request(services, stored)
     rules.check_due(payment, request, remaining(request))
     check_not_repeated(request.execution, is_public)
     if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
         raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
-    right, runs_code = _checked(services, payment, signature)
-    made = rules.accepted(payment, right, runs_code, now)
-    execution = executions.begun(request.execution, payment.payment_id, is_public)
+    right, runs_code = _check_signature(services, payment, signature)
+    made = rules.accept_payment(payment, right, runs_code, now)
+    execution = executions.begin_execution(request.execution, payment.payment_id, is_public)
     services.store.write(made, replace(request, execution=execution))
     services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
     return made
@@ -113,7 +113,7 @@ def visible(services: Services, owner: Owner, payment_id: str) -> GaslessPayment
     return payment
 
 
-def _repeated(payment: GaslessPayment, signature: bytes) -> GaslessPayment:
+def _require_same_signature(payment: GaslessPayment, signature: bytes) -> GaslessPayment:
     """The payment whose signature was accepted before. Raises Conflict."""
     known = bytes.fromhex((payment.signature or "0x")[2:])
     if known not in _forms(signature):
@@ -123,7 +123,7 @@ def _repeated(payment: GaslessPayment, signature: bytes) -> GaslessPayment:
     return payment
 
 
-def _checked(services: Services, payment: GaslessPayment, signature: bytes) -> tuple[bytes, bool]:
+def _check_signature(services: Services, payment: GaslessPayment, signature: bytes) -> tuple[bytes, bool]:
     """The signature in the form in which the token takes it now, which judges it itself, with the balance of the payer;
     and whether the payer's account has code. Raises BadRequest if it takes none, ChainUnavailable."""
     (code,) = services.chains.evm(payment.network).read_codes(payment.payer)
@@ -134,11 +134,11 @@ def _checked(services: Services, payment: GaslessPayment, signature: bytes) -> t
             f"gasless/{payment.payment_id}", payment.network, made.to, made.data, gas_limit=gas,
             account_id=payment.account_id, runs_foreign_code=bool(code), role=Role.GASLESS,
         )
-        judged = relayer_flows.tried(services, payment.authorization.to, call)
+        judged = relayer_flows.try_call(services, payment.authorization.to, call)
         if judged.success:
             return form, bool(code)
         reason = judged.reason
-    raise BadRequest(f"signature: {known_token(payment.currency).symbol} does not accept it: {reason}")
+    raise BadRequest(f"signature: {require_token(payment.currency).symbol} does not accept it: {reason}")
 
 
 def _forms(signature: bytes) -> tuple[bytes, ...]:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from chalicelib.base import ids
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256, BaseUnits, format_amount
 from chalicelib.chains.calldata import erc20, erc3009, fee_proxy
@@ -103,7 +103,7 @@ def gas_cost(reading: AccountReading) -> tuple[BaseUnits, int]:
     return BaseUnits(price), price * ALONE_GAS
 
 
-def priced(token: Token, cost: int, gas_price: BaseUnits, amount: int) -> Price:
+def price_gas(token: Token, cost: int, gas_price: BaseUnits, amount: int) -> Price:
     """The price of a payment whose gas costs `cost` base units of the token. Raises BadRequest if that is more than the
     amount."""
     least = 10**token.decimals * LEAST_CENTS // 100
@@ -125,14 +125,14 @@ def offer_id(position: Position, client_id: str | None, payer: str, sender: str,
     return ids.ulid_from(begun, keccak256("|".join(map(str, terms)).encode())[:10])
 
 
-def offered(wish: Wish, now: datetime) -> GaslessPayment:
+def offer_payment(wish: Wish, now: datetime) -> GaslessPayment:
     """The gasless payment of a wish. Raises BadRequest for a receiver from which anybody could take what it has."""
     if same_address(wish.sender, address_of(MULTICALL3, wish.position.due.token.network)):
         raise BadRequest("Multicall3 receives nothing: anybody may spend what it has")
     owed, due = wish.position.owed, wish.position.due
     value = due.amount + due.fee + wish.price.network_fee
     terms = {"payer": wish.payer, "to": wish.sender, "value": value, "valid_before": int((now + LIFETIME).timestamp())}
-    unsigned = made_from(Authorization, wish.domain, **terms, nonce="")
+    unsigned = make_from(Authorization, wish.domain, **terms, nonce="")
     made = GaslessPayment(
         payment_id=wish.payment_id,
         account_id=owed.request.account_id,
@@ -191,7 +191,7 @@ def check_due(payment: GaslessPayment, request: Request, remaining: int) -> None
         raise Conflict("Less is due of this request now: get another gasless payment from /pay, and sign that")
 
 
-def accepted(payment: GaslessPayment, signature: bytes, runs_code: bool, now: datetime) -> GaslessPayment:
+def accept_payment(payment: GaslessPayment, signature: bytes, runs_code: bool, now: datetime) -> GaslessPayment:
     """The payment once its signature is known to be right."""
     text = "0x" + signature.hex()
     signed = replace(payment, stage=Stage.SIGNED, signature=text, runs_code=runs_code)
@@ -234,7 +234,7 @@ def size_of(payment: GaslessPayment) -> int:
     return sum(_CALL_BYTES + len(each.data) // 2 for each in calls_of(payment))
 
 
-def chosen(payments: Sequence[GaslessPayment]) -> tuple[GaslessPayment, ...]:
+def choose_payments(payments: Sequence[GaslessPayment]) -> tuple[GaslessPayment, ...]:
     """Those that the next batch makes, of one network: of the account that has waited longest since its signature or
     the last attempt, one that was reverted alone, and one alone whose payer has code, which may decide otherwise by
     then. So no account's payments are held up by the payers of another one."""
@@ -256,17 +256,17 @@ def put_off(payment: GaslessPayment, reason: str | None, now: datetime) -> Gasle
     return replace(payment, reason=reason or payment.reason, check_at=now + RETRY_AFTER)
 
 
-def begun(batch: GaslessBatch, payment: GaslessPayment) -> GaslessPayment:
+def begin_sending(batch: GaslessBatch, payment: GaslessPayment) -> GaslessPayment:
     return replace(payment, stage=Stage.SENDING, batch_id=batch.batch_id, reason=None, check_at=None)
 
 
-def released(payment: GaslessPayment, reason: str | None, has_reverted: bool, now: datetime) -> GaslessPayment:
+def release_payment(payment: GaslessPayment, reason: str | None, has_reverted: bool, now: datetime) -> GaslessPayment:
     """The payment after its batch was not made: it is signed, and in no transaction."""
     reverts = payment.reverts + has_reverted
     return replace(payment, stage=Stage.SIGNED, reason=reason, reverts=reverts, check_at=now + RETRY_AFTER)
 
 
-def ended(
+def end_payment(
     payment: GaslessPayment, stage: Stage, tx_hash: str | None, reason: str | None, now: datetime
 ) -> GaslessPayment:
     return replace(payment, stage=stage, tx_hash=tx_hash, reason=reason, ended_at=now, check_at=None)
@@ -277,7 +277,7 @@ def is_due(payment: GaslessPayment, now: datetime) -> bool:
     return payment.stage is Stage.SIGNED and payment.check_at is not None and payment.check_at <= now
 
 
-def gone(payment: GaslessPayment, request: Request | None, now: datetime) -> str | None:
+def why_gone(payment: GaslessPayment, request: Request | None, now: datetime) -> str | None:
     """Why a payment that no transaction has is made no more; None if it still is."""
     if request is None:
         return "the request is not kept any more"

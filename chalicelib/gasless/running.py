@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from chalicelib.gasless import rules, store
-from chalicelib.gasless.ending import lost
+from chalicelib.gasless.ending import end_lost
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.gasless.sending import advance_network, put_off
 from chalicelib.gasless.sending import due as still_due
@@ -47,11 +47,11 @@ def _still_wanted(
     asked: no transaction has them. A read of them and their requests, and what `end` needs."""
     signed = [each for each in store.payments(services.store, payment_ids) if each.stage is Stage.SIGNED]
     requests = request_store.standing_alone(services.store, [each.request_id for each in signed])
-    reasons = [(each, rules.gone(each, requests.get(each.request_id), services.clock())) for each in signed]
+    reasons = [(each, rules.why_gone(each, requests.get(each.request_id), services.clock())) for each in signed]
     gone = {each.payment_id: reason for each, reason in reasons if reason is not None}
 
     def give_up(payment_id: str) -> int:
-        lost(services, payment_id, gone[payment_id])
+        end_lost(services, payment_id, gone[payment_id])
         return 1
 
     for payment_id in sweeping.in_time(services.log, services.clock, start + _TIME_TO_END, gone):

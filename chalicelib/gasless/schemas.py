@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata import erc3009
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.gasless.records import GaslessPayment
 from chalicelib.platform.http.fields import form
 from chalicelib.platform.http.schemas import Input, Output
@@ -45,7 +45,7 @@ class GaslessState(Output):
 
 
 def gasless_answer(made: GaslessPayment) -> GaslessAnswer:
-    decimals = known_token(made.currency).decimals
+    decimals = require_token(made.currency).decimals
     amount, fee, network_fee = (format_amount(each, decimals) for each in (made.amount, made.fee, made.network_fee))
     return GaslessAnswer(
         gaslessPaymentId=made.payment_id,

@@ -18,7 +18,7 @@ from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import delegate, is_delegated, share_of
-from chalicelib.gasless.ending import end, lost
+from chalicelib.gasless.ending import end, end_lost
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
@@ -106,10 +106,10 @@ def _begin_batch(
     ready = [each for each, why in zip(waiting, reasons, strict=True) if why is None]
     if not ready:
         return True
-    approved = _approved(services, ready, sender)
+    approved = _find_approved(services, ready, sender)
     if services.clock() >= until:
         return False
-    wanted = _those_that_succeed(services, sender, rules.chosen(ready), approved, reading, until)
+    wanted = _those_that_succeed(services, sender, rules.choose_payments(ready), approved, reading, until)
     if not wanted:
         return True
     now = services.clock()
@@ -117,7 +117,7 @@ def _begin_batch(
         ids.ulid(now, services.entropy), network, wanted[0].account_id, sender,
         tuple(each.payment_id for each in wanted), now, check_at=now,
     )
-    services.store.write(batch, *(rules.begun(batch, each) for each in wanted))
+    services.store.write(batch, *(rules.begin_sending(batch, each) for each in wanted))
     _advance(services, batch.batch_id)
     return True
 
@@ -143,7 +143,7 @@ def _those_that_succeed(
         if step.success:
             wanted.append(each)
         elif step.success is False and rules.may_contradict(each, services.clock()):
-            lost(services, each.payment_id, step.reason or "the payment would be reverted")
+            end_lost(services, each.payment_id, step.reason or "the payment would be reverted")
         else:
             put_off(services, [each], step.reason)
     if len(wanted) > 1 and not _run(services, sender, wanted, approved, reading).success:
@@ -164,7 +164,7 @@ def _run(
     return chain.run_as_sent(sender, made, most, price, reading.tip)
 
 
-def _approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:
+def _find_approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:
     """The tokens, in lower case, of which the fee proxy may take as much as all payments together. One request."""
     tokens = list(dict.fromkeys(each.authorization.token for each in payments))
     proxy = address_of(ERC20_FEE_PROXY, payments[0].network)
@@ -206,7 +206,7 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     elif not answers:
         return
     elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):
-        approved = _approved(services, payments, batch.sender)
+        approved = _find_approved(services, payments, batch.sender)
         made = rules.transaction_of(batch.sender, payments, approved)
         payers = {each.payer for each in payments}
         call = Call(
@@ -247,7 +247,9 @@ def _close(
         services.store.write(closed)
         return
     payments = store.payments(services.store, batch.payment_ids)
-    services.store.write(closed, *withdrawn, *(rules.released(each, reason, has_reverted, now) for each in payments))
+    services.store.write(
+        closed, *withdrawn, *(rules.release_payment(each, reason, has_reverted, now) for each in payments)
+    )
     facts = {"batch": batch.batch_id, "network": batch.network, "reason": reason}
     services.log.warning("gasless batch not made", extra=facts)
 

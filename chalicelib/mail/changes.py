@@ -56,7 +56,7 @@ def _tell(services: Services, account_id: str, entry_ids: Sequence[str]) -> int:
     found = [each for each in audit_store.entries(services.store, account_id, entry_ids) if not each.is_notified]
     later = {each.entry_id for each in _waiting(found)[MOST_LINES:]}  # the next mail has room for them
     entries = [each for each in found if each.entry_id not in later]
-    notified = _notified(services, account_id, entries) if entries else {}
+    notified = _entries_by_address(services, account_id, entries) if entries else {}
     if not entries or (notified and not _is_free(services, account_id)):
         return 0
     groups = [(each, _mails(services, account_id, each, to)) for each, to in _alike(notified)]
@@ -73,7 +73,7 @@ def _tell(services: Services, account_id: str, entry_ids: Sequence[str]) -> int:
     return len(mails)
 
 
-def _notified(
+def _entries_by_address(
     services: Services, account_id: str, entries: Sequence[AuditEntry]
 ) -> dict[EmailAddress, list[AuditEntry]]:
     """Of which entries each address is told.

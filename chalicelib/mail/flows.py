@@ -25,8 +25,8 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.queue import Message as QueueMessage
 from chalicelib.platform.storage.queue import send_hints
-from chalicelib.platform.storage.retrying import retried, try_write
-from chalicelib.platform.storage.store import written as as_written
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
+from chalicelib.platform.storage.store import with_next_version as as_written
 
 GRACE = timedelta(seconds=30)
 """Younger mails may still be in progress in the process that wrote them."""
@@ -65,7 +65,7 @@ def link_to(services: Services, page: str, token: str) -> str:
     return f"{settings.mail_link_url or f'{settings.auth_url}/dashboard'}/{page}#{token}"
 
 
-def written(
+def write_mail(
     services: Services, draft: Draft, limit: Limit, *, is_withheld: bool = False, language: str | None = None
 ) -> tuple[Mail, ...]:
     """The mail of a draft, for the caller's transaction, after which `queue_mails` is called; none without a sender.
@@ -77,7 +77,7 @@ def written(
     if not is_configured(services):
         return ()
     mailbox = store.mailbox(services.store, draft.to)
-    is_free = _counted(services, draft, limit)
+    is_free = _count_mail(services, draft, limit)
     if is_withheld or not is_free or mailbox.stopped_at is not None:
         draft = rules.withheld(draft)
     now = services.clock()
@@ -96,7 +96,7 @@ def write_of_event(services: Services, event_id: str, draft: Draft, limit: Limit
     Above the limit none is written.
     """
     mailbox = store.mailbox(services.store, draft.to)
-    if mailbox.stopped_at is not None or not _counted(services, draft, limit):
+    if mailbox.stopped_at is not None or not _count_mail(services, draft, limit):
         return
     now = services.clock()
     mail = rules.new_mail(draft, rules.mail_id_of(event_id, draft.to.name), mailbox.locale, None, now)
@@ -104,7 +104,7 @@ def write_of_event(services: Services, event_id: str, draft: Draft, limit: Limit
         queue_mails(services, [mail])
 
 
-def _counted(services: Services, draft: Draft, limit: Limit) -> bool:
+def _count_mail(services: Services, draft: Draft, limit: Limit) -> bool:
     """Whether the limit has room for a mail, which is then counted."""
     now, scale = services.clock(), services.settings.rate_limit_scale
     windows = list[Window]()
@@ -147,9 +147,9 @@ def send(services: Services, mail_id: str) -> None:
 def _attempt(services: Services, mail: Mail) -> None:
     delay = 0
     try:
-        settled = rules.sent(mail, services.ses.send(_message(services, mail)), services.clock())
+        settled = rules.mark_sent(mail, services.ses.send(_message(services, mail)), services.clock())
     except NotSent as error:
-        settled, delay = rules.refused(mail, error.code, error.later, services.clock())
+        settled, delay = rules.decide_refused(mail, error.code, error.later, services.clock())
         if error.needs_repair:
             services.log.error("mail needs the operator", extra={"mail_id": mail.mail_id, "error": error.code})
     if not try_write(services.store, settled):
@@ -160,13 +160,13 @@ def _attempt(services: Services, mail: Mail) -> None:
 
 
 def _message(services: Services, mail: Mail) -> Message:
-    from chalicelib.mail.templates import rendered
+    from chalicelib.mail.templates import render_message
 
     facts: dict[str, str] = json.loads(mail.facts)
     if mail.sealed:
         facts |= json.loads(services.secrets.decrypt(mail.sealed, rules.owner_of(mail.mail_id)))
     known = {"brand": services.settings.brand, "until": f"{mail.expires_at:%Y-%m-%d %H:%M} UTC"}
-    text = rendered(mail.kind, mail.locale, facts | known)
+    text = render_message(mail.kind, mail.locale, facts | known)
     return Message(mail.mail_id, mail.recipient, text.subject, text.text, text.html)
 
 
@@ -223,28 +223,28 @@ def note(services: Services, body: str) -> None:
     services.log.warning("mail address stopped", extra={"mail_id": feedback.mail_id, "by": feedback.stops})
 
 
-@retried(5)
+@retry_conflicts(5)
 def _stop(services: Services, address: EmailAddress, stopped_by: str) -> None:
     known = store.mailbox(services.store, address)
-    changed = rules.stopped(known, stopped_by, services.clock())
+    changed = rules.stop_mailbox(known, stopped_by, services.clock())
     if changed is not known:
         services.store.write(changed)
 
 
-@retried(5)
+@retry_conflicts(5)
 def _note_mail(services: Services, mail_id: str, stopped_by: str) -> None:
     mail = store.mail(services.store, mail_id)
     if mail is not None:
-        services.store.write(rules.noted(mail, stopped_by))
+        services.store.write(rules.note_stop(mail, stopped_by))
 
 
-@retried(5)
+@retry_conflicts(5)
 def lift(services: Services, address: EmailAddress) -> bool:
     """Has an address written to again; returns False if it was not stopped."""
     mailbox = store.mailbox(services.store, address)
     if mailbox.stopped_at is None:
         return False
-    services.store.write(rules.lifted(mailbox))
+    services.store.write(rules.lift_stop(mailbox))
     return True
 
 

@@ -84,11 +84,11 @@ def claim(mail: Mail, mailbox: Mailbox | None, now: datetime) -> Mail:
     return replace(mail, due_at=now + LEASE, leased_until=now + LEASE)
 
 
-def sent(mail: Mail, message_id: str, now: datetime) -> Mail:
+def mark_sent(mail: Mail, message_id: str, now: datetime) -> Mail:
     return replace(_over(mail, MailState.SENT), message_id=message_id, sent_at=now)
 
 
-def refused(mail: Mail, code: str, again: bool, now: datetime) -> tuple[Mail, int]:
+def decide_refused(mail: Mail, code: str, again: bool, now: datetime) -> tuple[Mail, int]:
     """The mail after an attempt that SES answered with the error `code`, and after how many seconds the next one is; 0
     if it is over, for want of time or because it is not tried `again`."""
     delay = RETRY_DELAYS[min(mail.attempt, len(RETRY_DELAYS) - 1)]
@@ -149,18 +149,18 @@ def _addresses(recipients: Any) -> tuple[str, ...]:
     return tuple(each for each in named if isinstance(each, str))
 
 
-def noted(mail: Mail, stopped_by: str) -> Mail:
+def note_stop(mail: Mail, stopped_by: str) -> Mail:
     """The mail after news that stopped its address."""
     return replace(mail, state=MailState.COMPLAINED if stopped_by == "complaint" else MailState.BOUNCED)
 
 
-def stopped(mailbox: Mailbox, stopped_by: str, now: datetime) -> Mailbox:
+def stop_mailbox(mailbox: Mailbox, stopped_by: str, now: datetime) -> Mailbox:
     """The mailbox that gets no mail any more; the first reason stays, unless a complaint follows a bounce."""
     if mailbox.stopped_by == "complaint" or mailbox.stopped_by == stopped_by:
         return mailbox
     return replace(mailbox, stopped_at=mailbox.stopped_at or now, stopped_by=stopped_by)
 
 
-def lifted(mailbox: Mailbox) -> Mailbox:
+def lift_stop(mailbox: Mailbox) -> Mailbox:
     """The mailbox that gets mail again."""
     return replace(mailbox, stopped_at=None, stopped_by=None)

@@ -44,7 +44,7 @@ class Rendered:
     html: str
 
 
-def rendered(kind: MailKind, locale: str, facts: Mapping[str, str]) -> Rendered:
+def render_message(kind: MailKind, locale: str, facts: Mapping[str, str]) -> Rendered:
     """The message of a mail. `facts` are the values of its text; `link` is a URL of this service, and `lines` a JSON
     list of lines, each a list of texts and of lists of keys of the locale (`["noun.api_key", "verb.created"]`)."""
     words = words_of(locale)
@@ -85,7 +85,7 @@ def _text(part: str, words: Mapping[str, str], facts: Mapping[str, str], lines: 
         return facts["link"]
     if part == _LINES:
         return "\n".join("- " + " · ".join(f"{_ISOLATE}{each}{_END_ISOLATE}" for each in line) for line in lines)
-    return "".join(_filled(words[part], words, facts, lambda value: f"{_ISOLATE}{value}{_END_ISOLATE}", str))
+    return "".join(_fill_message(words[part], words, facts, lambda value: f"{_ISOLATE}{value}{_END_ISOLATE}", str))
 
 
 def _html(part: str, words: Mapping[str, str], facts: Mapping[str, str], lines: list[list[str]]) -> str:
@@ -95,10 +95,10 @@ def _html(part: str, words: Mapping[str, str], facts: Mapping[str, str], lines: 
     if part == _LINES:
         shown_lines = (" · ".join(f"<bdi>{escape(each)}</bdi>" for each in line) for line in lines)
         return f"<ul>{''.join(f'<li>{line}</li>' for line in shown_lines)}</ul>"
-    return f"<p>{''.join(_filled(words[part], words, facts, lambda value: f'<bdi>{escape(value)}</bdi>', escape))}</p>"
+    return f"<p>{''.join(_fill_message(words[part], words, facts, lambda value: f'<bdi>{escape(value)}</bdi>', escape))}</p>"
 
 
-def _filled(
+def _fill_message(
     message: str,
     words: Mapping[str, str],
     facts: Mapping[str, str],

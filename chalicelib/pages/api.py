@@ -12,7 +12,7 @@ from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
 from chalicelib.base.languages import language_of
 from chalicelib.pages import dashboard_html, flows
-from chalicelib.pages.assets import served
+from chalicelib.pages.assets import served_assets
 from chalicelib.pages.files import JSON, Asset
 from chalicelib.pages.flows import PageFacts
 from chalicelib.pages.html import Absence, page, page_headers
@@ -20,7 +20,7 @@ from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import page_visitor
 from chalicelib.platform.access.modes import Rate
 from chalicelib.platform.access.rate_limits.flows import count_call
-from chalicelib.platform.http.caching import cached
+from chalicelib.platform.http.caching import respond_with_file
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Visit
 
@@ -63,8 +63,8 @@ def show_code(visit: Visit) -> HttpResponse:
     if step not in ("page", "address") and not _STEP.fullmatch(step):
         raise BadRequest("step must be page, address, or the position of a transaction of /pay, from 0")
     wanted = step if step in ("page", "address") else int(step)
-    text = flows.code_text(visit.services, _admitted(visit, "picture"), visit.query("token"), wanted)
-    return HttpResponse(200, drawn(text), {**_IMAGE, "Cache-Control": "no-store"})
+    text = flows.code_text(visit.services, _admit_visitor(visit, "picture"), visit.query("token"), wanted)
+    return HttpResponse(200, draw_qr_code(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
 def show_logo(visit: Visit) -> HttpResponse:
@@ -72,12 +72,12 @@ def show_logo(visit: Visit) -> HttpResponse:
 
     API Gateway returns binary bodies only if the Accept header names their exact type.
     """
-    _admitted(visit, "picture")
+    _admit_visitor(visit, "picture")
     logo = branding.logo(visit.services, visit.request.parameters["name"])
     picture = f'<image width="{logo.width}" height="{logo.height}" href="data:image/png;base64,{logo.png}"/>'
     size = f'width="{logo.width}" height="{logo.height}" viewBox="0 0 {logo.width} {logo.height}"'
     text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{picture}</svg>'
-    return cached(visit, text, logo.version, _IMAGE)
+    return respond_with_file(visit, text, logo.version, _IMAGE)
 
 
 def show_dashboard(visit: Visit) -> HttpResponse:
@@ -89,7 +89,7 @@ def show_dashboard(visit: Visit) -> HttpResponse:
 
 
 def show_dashboard_file(visit: Visit) -> HttpResponse:
-    return _file(visit, dashboard_html.served().get(visit.request.parameters["name"]))
+    return _file(visit, dashboard_html.served_files().get(visit.request.parameters["name"]))
 
 
 def show_descriptors(visit: Visit) -> HttpResponse:
@@ -114,10 +114,10 @@ def _json(visit: Visit, body: Any) -> HttpResponse:
     """Returns public JSON, which scripts of every site may read."""
     text = json.dumps(body)
     headers = {"Content-Type": JSON, "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "*"}
-    return cached(visit, text, hashlib.sha256(text.encode()).hexdigest()[:16], headers)
+    return respond_with_file(visit, text, hashlib.sha256(text.encode()).hexdigest()[:16], headers)
 
 
-def drawn(text: str) -> str:
+def draw_qr_code(text: str) -> str:
     """Returns a QR code as an SVG of one path, with the quiet zone that readers need."""
     import segno  # imported here: only QR codes need it
 
@@ -132,23 +132,23 @@ def _facts(visit: Visit) -> PageFacts | Absence:
     if not token:
         return Absence.UNKNOWN
     try:
-        return flows.page_facts(visit.services, _admitted(visit, "page"), token) or Absence.UNKNOWN
+        return flows.page_facts(visit.services, _admit_visitor(visit, "page"), token) or Absence.UNKNOWN
     except TooManyRequests:
         return Absence.LIMITED
 
 
 def _asset(visit: Visit, name: str) -> HttpResponse:
-    return _file(visit, served().get(name))
+    return _file(visit, served_assets().get(name))
 
 
 def _file(visit: Visit, asset: Asset | None) -> HttpResponse:
     if asset is None:
         raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
     headers = {"Content-Type": asset.content_type, "X-Content-Type-Options": "nosniff"}
-    return cached(visit, asset.text, asset.path, headers, has_version_in_path=True)
+    return respond_with_file(visit, asset.text, asset.path, headers, has_version_in_path=True)
 
 
-def _admitted(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:
+def _admit_visitor(visit: Visit, purpose: Literal["page", "picture"]) -> Caller:
     """Returns the visitor after counting the request against its rate limit.
 
     Raises TooManyRequests, or Forbidden if another site embeds a picture.

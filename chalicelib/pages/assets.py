@@ -60,7 +60,7 @@ def assets(walletconnect: bool = False) -> dict[str, Asset]:
 
 
 @cache
-def served() -> dict[str, Asset]:
+def served_assets() -> dict[str, Asset]:
     """Returns all of them by the path that they are served at."""
     return {asset.path: asset for asset in assets(walletconnect=True).values()}
 
@@ -69,14 +69,14 @@ def served() -> dict[str, Asset]:
 def template(walletconnect: bool = False) -> tuple[str, str]:
     """Returns the page's HTML before and after the facts, with style, import map, paths and hashes filled in."""
 
-    def filled(match: re.Match[str]) -> str:
+    def fill(match: re.Match[str]) -> str:
         asset = assets(walletconnect)[match[2]]
         return asset.integrity if match[1] == "sha384" else f"pages/{asset.path}"
 
     text = (_FOLDER / "index.html").read_text(encoding="utf-8")
     if walletconnect:
         text = text.replace("</head>", f"{(_WALLETCONNECT / 'links.html').read_text(encoding='utf-8')}</head>")
-    text = _PLACEHOLDER.sub(filled, text).replace(_STYLE, _style()).replace(_MAP, _import_map(walletconnect))
+    text = _PLACEHOLDER.sub(fill, text).replace(_STYLE, _style()).replace(_MAP, _import_map(walletconnect))
     before, _, rest = text.partition(FACTS[0])
     return before + FACTS[0], FACTS[1] + rest.partition(FACTS[1])[2]
 

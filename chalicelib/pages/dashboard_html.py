@@ -51,7 +51,7 @@ def assets() -> dict[str, Asset]:
 
 
 @cache
-def served() -> dict[str, Asset]:
+def served_files() -> dict[str, Asset]:
     """Returns the same by the name that they are served under, below `/dashboard/files/`."""
     return {asset.path: asset for asset in assets().values()}
 
@@ -80,11 +80,11 @@ def _root(settings: Settings) -> str:
 
 @cache
 def _page(root: str, facts: tuple[tuple[str, str], ...]) -> str:
-    def filled(match: re.Match[str]) -> str:
+    def fill(match: re.Match[str]) -> str:
         asset = assets()[match[2]]
         return asset.integrity if match[1] == "sha384" else f"{root}/dashboard/files/{asset.path}"
 
-    text = _PLACEHOLDER.sub(filled, (_FOLDER / "index.html").read_text(encoding="utf-8"))
+    text = _PLACEHOLDER.sub(fill, (_FOLDER / "index.html").read_text(encoding="utf-8"))
     roles = json.dumps({role.value: scopes for role, scopes in SCOPES_OF.items()}, separators=(",", ":"))
     explorers = json.dumps({each.name: each.explorer_url for each in ALL_NETWORKS}, separators=(",", ":"))
     events = json.dumps(CHOICES, separators=(",", ":"))

@@ -46,7 +46,7 @@ def scripts_of(folder: Path) -> dict[str, str]:
 def script_files(scripts: Mapping[str, str], joined: Mapping[str, Sequence[str]]) -> dict[str, Asset]:
     """Returns the files of scripts by name. `joined` names the parts of each file that has several, in order."""
     parts = {part for file, names in joined.items() for part in names if part != file}
-    texts = {name: _joined(scripts, joined.get(name, (name,))) for name in scripts if name not in parts}
+    texts = {name: _join_scripts(scripts, joined.get(name, (name,))) for name in scripts if name not in parts}
     return {name: asset_of(name, text, JAVASCRIPT) for name, text in texts.items()}
 
 
@@ -55,7 +55,7 @@ def files_of_parts(joined: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {part: file for file, names in joined.items() for part in names}
 
 
-def _joined(scripts: Mapping[str, str], names: Sequence[str]) -> str:
+def _join_scripts(scripts: Mapping[str, str], names: Sequence[str]) -> str:
     """Returns scripts as one, without their imports of each other; what they import of others stands first, once."""
     imports: dict[str, set[str]] = {}
     for name in names:

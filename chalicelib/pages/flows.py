@@ -16,7 +16,7 @@ from chalicelib.payments.links.multicalls.rules import MulticallDetails
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable, is_being_signed, status_at
-from chalicelib.payments.payable.rules import owed_of
+from chalicelib.payments.payable.rules import amounts_owed
 from chalicelib.payments.requests.rules import name_of
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.rate_limits.flows import count_unknown_token
@@ -72,7 +72,7 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         PageDue(
             each.request.payee, name_of(each.request), each.invoice, each.token, each.amount, each.fee.on(each.amount)
         )
-        for each in owed_of(parts)
+        for each in amounts_owed(parts)
     )
     networks = [request.network for part in parts for request in part.requests]
     return PageFacts(

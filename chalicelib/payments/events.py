@@ -11,7 +11,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests.records import CustomerInfo, Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
 from chalicelib.webhooks.kinds import BY_NAME, body_of, new_event
@@ -48,7 +48,7 @@ def event(request: Request, kind: str, context: EventContext, counted: Counted |
     return replace(made, variants=tuple(EventVariant(name) for name in names), request_id=request.request_id)
 
 
-def failed(
+def failed_event(
     request: Request, reason: str | None, context: EventContext, counted: Counted, tx_hash: str | None, **facts: Any
 ) -> Event:
     """`payment.failed` of a payment that counted for `counted`, or would have, by the transaction `tx_hash`."""
@@ -92,7 +92,7 @@ def _of_amount(request: Request, counted: Counted) -> Payload:
     amount, rate = amount_text(counted.value, request), counted.rate
     if rate is None:
         return {"amount": amount}
-    in_invoice = rate_text(inverted(rate))
+    in_invoice = rate_text(invert_rate(rate))
     return {
         "amount": amount,
         "conversionRate": in_invoice,

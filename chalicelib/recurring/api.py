@@ -2,7 +2,7 @@
 
 from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows
-from chalicelib.recurring.responses import changed_answer, recurring_answer
+from chalicelib.recurring.responses import answer_changed, recurring_answer
 from chalicelib.recurring.schemas import (
     ActivateRecurring,
     ChangeRecurring,
@@ -26,4 +26,4 @@ def get_recurring(call: Call[None, None]) -> RecurringAnswer:
 
 def change_recurring(call: Call[ChangeRecurring, None]) -> RecurringCancelled | RecurringResumed:
     changed = flows.change(call.services, call.caller.owner, call.path["recurring_id"], call.body.action)
-    return changed_answer(changed, call.services.settings.transaction_value_form)
+    return answer_changed(changed, call.services.settings.transaction_value_form)

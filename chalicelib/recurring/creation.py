@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.requests.calendar import MAX_PERIODS, due_at, period_seconds
 from chalicelib.payments.requests.creation import check_start
-from chalicelib.payments.requests.field_problems import Path, parse_field, refused
+from chalicelib.payments.requests.field_problems import Path, parse_field, refuse_field
 from chalicelib.payments.requests.records import Frequency, Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.recurring.records import RecurringPayment
@@ -62,7 +62,7 @@ def create_recurring(
     _check_currency(template)
     start = check_start(plan.start_date, (*path, "startDate"), now)
     if not FEWEST_PAYMENTS <= plan.total_payments <= MAX_PERIODS:
-        raise refused(
+        raise refuse_field(
             (*path, "totalPayments"),
             f"must be from {FEWEST_PAYMENTS} to {MAX_PERIODS}: the contract numbers payments with one byte",
         )
@@ -108,7 +108,7 @@ def _last_payment(start: datetime, plan: Plan, path: Path) -> datetime:
     except (ValueError, OverflowError):
         last = None
     if last is None or int(start.timestamp()) > _LATEST_START:
-        raise refused((*path, "startDate"), "is too late: the contract knows no dates after 2106-02-07")
+        raise refuse_field((*path, "startDate"), "is too late: the contract knows no dates after 2106-02-07")
     return last
 
 
@@ -121,16 +121,18 @@ def _check_currency(template: Request) -> None:
     """Raises BadRequest unless the contract can pay the request: a fixed amount of an ERC-20 token."""
     token = currency_of(template)
     if template.network == "tron" or token.is_native:
-        raise refused(("paymentCurrency",), f"{token.id} cannot be paid by recurring payouts: choose an ERC-20 token")
+        raise refuse_field(
+            ("paymentCurrency",), f"{token.id} cannot be paid by recurring payouts: choose an ERC-20 token"
+        )
     if template.invoice_currency is not None:
-        raise refused(
+        raise refuse_field(
             ("invoiceCurrency",),
             f"must be {token.id}, as paymentCurrency: the payer of a recurring payout signs a fixed amount of a token",
         )
     try:
         address_of(RECURRING_PROXY, template.network)
     except LookupError:
-        raise refused(
+        raise refuse_field(
             ("paymentCurrency",), f"is on {template.network}, where the contract of recurring payouts is not deployed"
         ) from None
 
@@ -139,5 +141,5 @@ def _payer(template: Request, plan: Plan, path: Path) -> str:
     where = (*path, "payer")
     payer = parse_field(where, lambda text: address_of_family(text, "evm"), plan.payer)
     if same_address(payer, template.payee):
-        raise refused(where, f"is the payee {template.payee}: give the wallet that pays")
+        raise refuse_field(where, f"is the payee {template.payee}: give the wallet that pays")
     return payer

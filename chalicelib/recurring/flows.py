@@ -18,7 +18,7 @@ from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import Owner, check_executes
 from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import Step
@@ -91,15 +91,15 @@ def activate(services: Services, owner: Owner, recurring_id: str, signature: str
     """
 
     def decide(schedule: RecurringPayment) -> Step:
-        return rules.activated(schedule, signature, webhooks.event_context(services))
+        return rules.activate_schedule(schedule, signature, webhooks.event_context(services))
 
-    return _changed(services, owner, recurring_id, decide)
+    return _change_schedule(services, owner, recurring_id, decide)
 
 
 def find(services: Services, owner: Owner, recurring_id: str) -> tuple[RecurringPayment, tuple[Period, ...]]:
-    """A recurring payout with its periods that have requests, as its payments are now (`_counted`). Raises NotFound."""
+    """A recurring payout with its periods that have requests, as its payments are now (`_count_period`). Raises NotFound."""
     found, known = store.with_periods(services.store, recurring_id)
-    step = _counted(services, _checked(services, owner, found))
+    step = _count_period(services, _check_payer(services, owner, found))
     changed = {each.number: each for each in step.records if isinstance(each, Period)}
     return step.schedule, tuple(changed.get(each.number, each) for each in known)
 
@@ -109,7 +109,7 @@ def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
 
     Raises NotFound, Forbidden, BadRequest if it has ended, and WriteConflict after five conflicts.
     """
-    after = _changed(services, owner, recurring_id, lambda each: rules.cancelled(each, services.clock()))
+    after = _change_schedule(services, owner, recurring_id, lambda each: rules.cancel_schedule(each, services.clock()))
     kept = store.commitment(services.store, periods.commitment_of(after)).committed
     with suppress(ChainUnavailable):
         current = _current_allowance(services, after)
@@ -124,7 +124,7 @@ def resume(services: Services, owner: Owner, recurring_id: str) -> RecurringPaym
     and WriteConflict after five conflicts.
     """
     check_executes(owner)
-    return _changed(services, owner, recurring_id, lambda each: rules.resumed(each, services.clock()))
+    return _change_schedule(services, owner, recurring_id, lambda each: rules.resume_schedule(each, services.clock()))
 
 
 def change(services: Services, owner: Owner, recurring_id: str, action: str) -> Cancelled | RecurringPayment:
@@ -136,18 +136,18 @@ def change(services: Services, owner: Owner, recurring_id: str, action: str) -> 
     raise BadRequest(f"Invalid action: {action[:80]}")
 
 
-@retried(5)
-def _changed(
+@retry_conflicts(5)
+def _change_schedule(
     services: Services, owner: Owner, recurring_id: str, decide: Callable[[RecurringPayment], Step]
 ) -> RecurringPayment:
-    schedule = _checked(services, owner, store.recurring(services.store, recurring_id))
+    schedule = _check_payer(services, owner, store.recurring(services.store, recurring_id))
     check_changes(owner, schedule)
-    step = _after(_counted(services, schedule), decide)
+    step = _after(_count_period(services, schedule), decide)
     steps.write(services, schedule, step)
     return step.schedule
 
 
-def _counted(services: Services, schedule: RecurringPayment) -> Step:
+def _count_period(services: Services, schedule: RecurringPayment) -> Step:
     """What counts the payment of the period in work, if that is recorded: merchants are notified of it at once, and the
     run that counts it comes up to a minute later. One read if there is a request, one query more if it is paid."""
     if schedule.request_id is None:
@@ -157,7 +157,7 @@ def _counted(services: Services, schedule: RecurringPayment) -> Step:
     if request is None or period is None or not periods.is_paid(request):
         return Step(schedule)
     payment = store.completing_payment(services.store, request)
-    return periods.counted(schedule, period, payment, services.clock())
+    return periods.count_period(schedule, period, payment, services.clock())
 
 
 def _after(first: Step, decide: Callable[[RecurringPayment], Step]) -> Step:
@@ -166,7 +166,7 @@ def _after(first: Step, decide: Callable[[RecurringPayment], Step]) -> Step:
     return replace(second, records=(*first.records, *second.records), events=(*first.events, *second.events))
 
 
-def _checked(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:
+def _check_payer(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:
     if schedule is None or not sees(owner, schedule):
         raise NotFound("Recurring payment not found")
     if schedule.vanishes_at is not None and schedule.vanishes_at <= services.clock():

@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.payments.requests.records import Request
-from chalicelib.recurring.periods import MAX_LOOK_DELAY, Step, is_paid, taken_up
+from chalicelib.recurring.periods import MAX_LOOK_DELAY, Step, is_paid, take_up_period
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 
 
-def taken_back(schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime) -> Step:
+def take_back_period(schedule: RecurringPayment, periods: Sequence[Period], request: Request, now: datetime) -> Step:
     """What follows when a fork took the payment of a period away: it is the period in work, if it was counted.
 
     It is looked at after the longest delay, in which its transaction may get into another block. `request` is its
@@ -26,7 +26,7 @@ def taken_back(schedule: RecurringPayment, periods: Sequence[Period], request: R
     last, in_work = by_number.get(lost.number - 1), by_number.get(schedule.period)
     kept = () if in_work is None else (replace(in_work, attempt=schedule.attempt),)
     after = replace(
-        taken_up(schedule, lost, now),
+        take_up_period(schedule, lost, now),
         status=RecurringStatus.ACTIVE if schedule.status is RecurringStatus.COMPLETED else schedule.status,
         processed=lost.number - 1,
         last_payment_at=last.paid_at if last is not None else None,

@@ -22,7 +22,7 @@ from chalicelib.base.records import Record
 from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.payments.events import Counted, event, failed
+from chalicelib.payments.events import Counted, event, failed_event
 from chalicelib.payments.requests.calendar import due_at
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -100,27 +100,27 @@ def is_due(schedule: RecurringPayment, now: datetime) -> bool:
     return schedule.check_at is not None and schedule.check_at <= now
 
 
-def stepped(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, context: EventContext) -> Step:
+def decide_step(schedule: RecurringPayment, facts: Facts, retry_after: timedelta, context: EventContext) -> Step:
     """What a look at a recurring payout leads to that is due."""
     now = context.now
     if facts.payment is not None and facts.period is not None:
-        return counted(schedule, facts.period, facts.payment, now)
+        return count_period(schedule, facts.period, facts.payment, now)
     if schedule.request_id is None and facts.period is not None:
-        return Step(taken_up(schedule, facts.period, now))
+        return Step(take_up_period(schedule, facts.period, now))
     if schedule.status is not RecurringStatus.ACTIVE:
-        return Step(_looked_again(schedule, now) if _may_be_paid(schedule, facts, now) else at_rest(schedule))
+        return Step(_look_again(schedule, now) if _may_be_paid(schedule, facts, now) else at_rest(schedule))
     if schedule.request_id is None:
         created, request = with_request(schedule, context)
-        return replace(created, schedule=_sent(created.schedule, now), request=request)
+        return replace(created, schedule=_mark_sent(created.schedule, now), request=request)
     if schedule.sent_at is None or facts.call is None:
-        return Step(_sent(schedule, now), request=facts.request)
+        return Step(_mark_sent(schedule, now), request=facts.request)
     if facts.call.status is CallStatus.SUPERSEDED:  # the trouble of the service's own account, not of the payer
         return Step(later(schedule, now))
     if has_failed(facts.call):
-        return refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
+        return decide_refused(schedule, facts, facts.call.reason or NO_REASON, retry_after, context)
     if facts.call.status is CallStatus.SUCCEEDED:
-        return _made(schedule, facts, context)
-    return Step(_looked_again(schedule, now))
+        return _await_recording(schedule, facts, context)
+    return Step(_look_again(schedule, now))
 
 
 def is_overdue(schedule: RecurringPayment, now: datetime) -> bool:
@@ -138,7 +138,7 @@ def has_failed(call: RelayedCall) -> bool:
     return call.status in (CallStatus.REVERTED, CallStatus.SUPERSEDED)
 
 
-def refused(
+def decide_refused(
     schedule: RecurringPayment, facts: Facts, reason: str, retry_after: timedelta, context: EventContext
 ) -> Step:
     """What follows when an attempt has failed for good: another one later, or a pause after the third in a row.
@@ -147,18 +147,18 @@ def refused(
     """
     now = context.now
     if reason == ALREADY_MADE:
-        return _made(schedule, facts, context)
+        return _await_recording(schedule, facts, context)
     if reason == NOT_DUE_YET:
         return Step(later(schedule, now + MIN_LOOK_DELAY))
     if is_operators(reason):
-        return Step(postponed(schedule, now))
+        return Step(postpone_look(schedule, now))
     failed = replace(schedule, failures=schedule.failures + 1, failure_reason=_reason(schedule, reason, facts.holdings))
     if failed.failures < MOST_FAILURES:
         return Step(later(failed, now + retry_after))
-    return _paused(failed, facts, context)
+    return _pause_schedule(failed, facts, context)
 
 
-def postponed(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
+def postpone_look(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
     """The recurring payout if the service cannot make its payment now, which is not due to its payer."""
     return later(schedule, now + POSTPONED_FOR)
 
@@ -203,15 +203,15 @@ def with_request(schedule: RecurringPayment, context: EventContext) -> tuple[Ste
     return Step(after, (request, period), events=(recurring_event(request, context),)), request
 
 
-def _made(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
+def _await_recording(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
     """The payment is made, and not recorded: that is waited for, and given up when the chain was read past it."""
     after = replace(schedule, unrecorded_since=schedule.unrecorded_since or context.now)
     if is_overdue(after, context.now) and facts.is_recorded:
-        return _paused(replace(after, failure_reason=NOT_RECORDED), facts, context)
-    return Step(_looked_again(after, context.now))
+        return _pause_schedule(replace(after, failure_reason=NOT_RECORDED), facts, context)
+    return Step(_look_again(after, context.now))
 
 
-def _paused(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
+def _pause_schedule(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
     paused = at_rest(replace(schedule, status=RecurringStatus.PAUSED, sent_at=None))
     return Step(paused, events=() if facts.request is None else (paused_event(paused, facts.request, context),))
 
@@ -231,10 +231,10 @@ def paused_event(schedule: RecurringPayment, request: Request, context: EventCon
     """`payment.failed` when a recurring payout is paused; `request` is that of its period."""
     sub_status = "insufficient_funds" if schedule.failure_reason == SHORT_BALANCE else "failed"
     counted = Counted(request.amount)
-    return failed(request, schedule.failure_reason, context, counted, None, subStatus=sub_status)
+    return failed_event(request, schedule.failure_reason, context, counted, None, subStatus=sub_status)
 
 
-def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> RecurringPayment:
+def take_up_period(schedule: RecurringPayment, period: Period, now: datetime) -> RecurringPayment:
     """The recurring payout with a period in work that it had before: its payment may be under way."""
     return replace(
         schedule,
@@ -245,7 +245,7 @@ def taken_up(schedule: RecurringPayment, period: Period, now: datetime) -> Recur
     )
 
 
-def counted(schedule: RecurringPayment, period: Period, payment: Payment, now: datetime) -> Step:
+def count_period(schedule: RecurringPayment, period: Period, payment: Payment, now: datetime) -> Step:
     """The period in work is paid: the next one begins when it is due, at once if it was due before."""
     period = replace(
         period,
@@ -291,11 +291,11 @@ def _reason(schedule: RecurringPayment, reason: str, holdings: Holdings | None) 
     return reason
 
 
-def _sent(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
+def _mark_sent(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
     return replace(schedule, sent_at=now, check_at=now + MIN_LOOK_DELAY)
 
 
-def _looked_again(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
+def _look_again(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
     assert schedule.sent_at is not None, "it was sent"
     delay = (now - schedule.sent_at) / _LOOKS_PER_AGE
     return replace(schedule, check_at=now + min(max(delay, MIN_LOOK_DELAY), MAX_LOOK_DELAY))

@@ -25,7 +25,7 @@ from chalicelib.recurring.schemas import (
 )
 
 
-def created_answer(created: Created, value_form: str) -> RecurringCreated:
+def answer_created(created: Created, value_form: str) -> RecurringCreated:
     """A new recurring payout. `value_form` is the setting TRANSACTION_VALUE_FORM."""
     schedule, allowance = created.schedule, created.allowance
     typed = typed_data(schedule.permit, schedule.network)
@@ -61,8 +61,8 @@ def recurring_answer(schedule: RecurringPayment, periods: tuple[Period, ...]) ->
     )
 
 
-def changed_answer(changed: Cancelled | RecurringPayment, value_form: str) -> RecurringCancelled | RecurringResumed:
-    """What a change of a recurring payout led to. `value_form` as in `created_answer`."""
+def answer_changed(changed: Cancelled | RecurringPayment, value_form: str) -> RecurringCancelled | RecurringResumed:
+    """What a change of a recurring payout led to. `value_form` as in `answer_created`."""
     if isinstance(changed, RecurringPayment):
         return RecurringResumed.of(changed)
     schedule = changed.schedule

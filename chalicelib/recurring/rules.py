@@ -11,7 +11,7 @@ from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext
 
 
-def activated(schedule: RecurringPayment, signature: str, context: EventContext) -> Step:
+def activate_schedule(schedule: RecurringPayment, signature: str, context: EventContext) -> Step:
     """What the payer's signature leads to: the first request, which is the original of the others.
 
     Raises BadRequest, also for a signature of another wallet, chain or permit.
@@ -19,7 +19,7 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
     if schedule.status is not RecurringStatus.PENDING:
         ended = {RecurringStatus.CANCELLED: "cancelled", RecurringStatus.COMPLETED: "completed"}
         raise BadRequest(f"Recurring payment is already {ended.get(schedule.status, 'active')}")
-    active = replace(schedule, status=RecurringStatus.ACTIVE, signature=_signed(schedule, signature))
+    active = replace(schedule, status=RecurringStatus.ACTIVE, signature=_parse_signature(schedule, signature))
     step, request = with_request(active, context)
     after = replace(
         step.schedule,
@@ -30,7 +30,7 @@ def activated(schedule: RecurringPayment, signature: str, context: EventContext)
     return replace(step, schedule=after)
 
 
-def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
+def cancel_schedule(schedule: RecurringPayment, now: datetime) -> Step:
     """The recurring payout without its other payments. One that was sent can still be made. Raises BadRequest."""
     if schedule.status is RecurringStatus.CANCELLED:
         raise BadRequest("Recurring payment is already cancelled")
@@ -40,7 +40,7 @@ def cancelled(schedule: RecurringPayment, now: datetime) -> Step:
     return Step(replace(after, check_at=now) if schedule.sent_at is not None else at_rest(after))
 
 
-def resumed(schedule: RecurringPayment, now: datetime) -> Step:
+def resume_schedule(schedule: RecurringPayment, now: datetime) -> Step:
     """A paused recurring payout as active again: the payments that were missed are made one after the other.
 
     If the period that it had paused in was paid meanwhile, it goes on at the date of the next one. An attempt that was
@@ -57,7 +57,7 @@ def resumed(schedule: RecurringPayment, now: datetime) -> Step:
     return Step(later(active, max(now, period_due(active))))
 
 
-def _signed(schedule: RecurringPayment, text: str) -> str:
+def _parse_signature(schedule: RecurringPayment, text: str) -> str:
     """The signature with 27 or 28 as v, which the contract requires. Raises BadRequest."""
     try:
         signature = signature_bytes(text)

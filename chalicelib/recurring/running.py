@@ -13,13 +13,13 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.payments.requests.flows import counted, reference_of
+from chalicelib.payments.requests.flows import reference_of, writes_with_daily_counts
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.recurring import recurred
+from chalicelib.payments.requests.recurring import recur
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.store import WriteConflict, written
+from chalicelib.platform.storage.store import WriteConflict, with_next_version
 from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.recurring import forks, periods, steps, store
 from chalicelib.recurring.periods import Facts, Holdings, Step
@@ -66,9 +66,9 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     def run(recurring_id: str) -> int:
         schedule = by_id[recurring_id]
         facts = _facts(services, schedule, in_work)
-        step = periods.stepped(schedule, facts, _retry_after(services), webhooks.event_context(services))
+        step = periods.decide_step(schedule, facts, _retry_after(services), webhooks.event_context(services))
         if _write(services, schedule, step) and step.request is not None:
-            sent[recurring_id] = written(step.schedule), step.request
+            sent[recurring_id] = with_next_version(step.schedule), step.request
         return 1
 
     with Sweep(services.log) as sweep:
@@ -87,32 +87,34 @@ def repeat_requests(services: Services, request_ids: Sequence[str]) -> int:
     """
     found = store.requests(services.store, request_ids)
     with Sweep(services.log) as sweep:
-        return sum(sweep.run(lambda name: _repeated(services, found[name]), each) for each in found)
+        return sum(sweep.run(lambda name: _count_attempts(services, found[name]), each) for each in found)
 
 
-def _repeated(services: Services, request: Request) -> int:
+def _count_attempts(services: Services, request: Request) -> int:
     if request.unpaid_at is None:
         return _repeat(services, request)
     assert request.recurring_payment_id is not None, "it is the period of a recurring payout"
     schedule, known = store.with_periods(services.store, request.recurring_payment_id)
     if schedule is not None:  # it is never removed once it is signed
-        _write(services, schedule, forks.taken_back(schedule, known, request, services.clock()))
+        _write(services, schedule, forks.take_back_period(schedule, known, request, services.clock()))
     return 0
 
 
 def _repeat(services: Services, request: Request) -> int:
     for count in range(_MOST_DATES):
         context = webhooks.event_context(services)
-        new = recurred(request, context.now, services.entropy)
+        new = recur(request, context.now, services.entropy)
         if new is None:
             return count
         event = periods.recurring_event(new.request, context)
         try:
-            services.store.write(new.original, *counted([new.request, reference_of(new.request)]), event)
+            services.store.write(
+                new.original, *writes_with_daily_counts([new.request, reference_of(new.request)]), event
+            )
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
             return count
         webhooks.queue_announcements(services, (event,))
-        request = written(new.original)
+        request = with_next_version(new.original)
     return _MOST_DATES
 
 
@@ -173,16 +175,16 @@ def _not_accepted(services: Services, schedule: RecurringPayment, request: Reque
     facts = {"recurring_id": schedule.recurring_id, "network": schedule.network, "reason": reason}
     if submission.is_limited:  # the operator need not be told
         services.log.info("recurring payment waits for its account", extra=facts)
-        return Step(periods.postponed(schedule, context.now))
+        return Step(periods.postpone_look(schedule, context.now))
     if submission.status is SubmissionStatus.POSTPONED or periods.is_operators(reason):
         services.log.error("recurring payments wait", extra=facts)
-        return Step(periods.postponed(schedule, context.now))
+        return Step(periods.postpone_look(schedule, context.now))
     services.log.info("recurring payment refused", extra=facts)
     if submission.status is SubmissionStatus.WAITING:
         return Step(periods.waiting(schedule, context.now))
     is_recorded = _is_recorded(services, schedule)
     known = Facts(request=request, holdings=_holdings(services, schedule), is_recorded=is_recorded)
-    return periods.refused(schedule, known, reason, _retry_after(services), context)
+    return periods.decide_refused(schedule, known, reason, _retry_after(services), context)
 
 
 def _write(services: Services, before: RecurringPayment, step: Step) -> bool:

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.payments.requests.flows import counted, reference_of
+from chalicelib.payments.requests.flows import reference_of, writes_with_daily_counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Add
@@ -19,7 +19,7 @@ def write(services: Services, before: RecurringPayment, step: Step) -> None:
     new = [each for each in step.records if each.version == 0]
     references = [reference_of(each) for each in new if isinstance(each, Request)]
     changed = [each for each in step.records if each.version]
-    writes = [step.schedule, *counted([*new, *references]), *changed, *step.events]
+    writes = [step.schedule, *writes_with_daily_counts([*new, *references]), *changed, *step.events]
     if change := step.schedule.committed - before.committed:
         writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)

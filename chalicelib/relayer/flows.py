@@ -13,7 +13,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, parse_amount
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, deployed_on
+from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, contracts_on
 from chalicelib.chains.catalogue.escrows import escrow_contracts
 from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree
@@ -22,13 +22,13 @@ from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.platform.storage.store import Add, WriteConflict, written
+from chalicelib.platform.storage.store import Add, WriteConflict, with_next_version
 from chalicelib.relayer import rules, store
 from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
 from chalicelib.relayer.holdings import store as holdings_store
-from chalicelib.relayer.holdings.rules import booked
+from chalicelib.relayer.holdings.rules import book_changes
 from chalicelib.relayer.keys.signer import Signer, has_signer, signer_of, signers_of
 from chalicelib.relayer.records import (
     ANY,
@@ -135,7 +135,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     network, keys = calls[0].network, [call.key for call in calls]
     assert len(set(keys)) == len(keys), "keys are distinct"
     signer, chain = signer_of(services, network, calls[0].role), services.chains.evm(network)
-    known = _known(services, signer, calls)
+    known = _read_known(services, signer, calls)
     new = [call for call in calls if call.key not in known.calls]
     results = {key: Submission(key, SubmissionStatus.ACCEPTED) for key in keys}
     if new:
@@ -143,7 +143,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
         reading = chain.read_account(signer.address)
         steps = dry_run(chain, signer.address, new, reading, budget_of(services, network))
         balances = holdings.balances(services, signer.address, new)
-        reservation = _reserved(services, signer, reading, new, steps, known, balances)
+        reservation = _reserve_calls(services, signer, reading, new, steps, known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)
         if reservation.transactions:
@@ -151,7 +151,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
     return tuple(results[key] for key in keys)
 
 
-def tried(services: Services, sender: str, call: Call) -> StepResult:
+def try_call(services: Services, sender: str, call: Call) -> StepResult:
     """What a call leads to now, run as `submit` runs it; nothing is written. One call to each node, and
     for foreign code one more to one of them.
 
@@ -194,7 +194,7 @@ def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[s
     }
 
 
-def accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
+def find_accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
     """What became of a call, and which one the key was accepted for; None if none was. Two reads.
 
     Whoever submits different calls under one key learns from it which of them may be executed. Raises LookupError 90
@@ -219,7 +219,7 @@ def withdrawal(services: Services, network: str, key: str, reason: str) -> Relay
     return RelayedCall(key, network, "", WITHDRAWN, now, CallStatus.SUPERSEDED, reason=reason)
 
 
-def sent_hash(services: Services, key: str) -> str | None:
+def find_hash(services: Services, key: str) -> str | None:
     """The hash of the transaction of a call: in a block, or as it was signed last; None if it is not signed. Two reads.
 
     Another one takes its place if it is signed again with a higher fee.
@@ -248,7 +248,7 @@ def budget_of(services: Services, network: str) -> Budget:
     )
 
 
-def _reserved(
+def _reserve_calls(
     services: Services,
     signer: Signer,
     reading: AccountReading,
@@ -269,32 +269,32 @@ def _reserved(
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
         used, now = (known.uses, known.reverts), services.clock()
         reservation = rules.reserve(account, allowed, reading, budget, now, left, *used)
-        reservation = replace(reservation, submissions=(*reservation.submissions, *_refused(permission.refused)))
+        reservation = replace(reservation, submissions=(*reservation.submissions, *_decide_refused(permission.refused)))
         if not reservation.calls:
             return reservation
         changes = [(each, True) for each in reservation.transactions if each.is_counted]
-        booking = booked(permission.entries, changes, services.clock())
-        added = [Add(*each) for each in (*rules.taken_by(reservation.transactions), *booking.sums)]
+        booking = book_changes(permission.entries, changes, services.clock())
+        added = [Add(*each) for each in (*rules.counts_of_taken(reservation.transactions), *booking.sums)]
         new = (*reservation.calls, *reservation.transactions, *reservation.uses, *reservation.payers)
         if try_write(services.store, reservation.account, *new, *booking.entries, *added):
-            return replace(reservation, transactions=tuple(map(written, reservation.transactions)))
-        known = _known(services, signer, calls)
+            return replace(reservation, transactions=tuple(map(with_next_version, reservation.transactions)))
+        known = _read_known(services, signer, calls)
     busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in calls if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
 
 
-def _refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
+def _decide_refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
     """What is submitted again later, when the ledger may allow it."""
     return (Submission(key, SubmissionStatus.POSTPONED, reason) for key, reason in reasons.items())
 
 
-def _known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
+def _read_known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
     network, keys = calls[0].network, [call.key for call in calls]
     counters = _counters(services, network, calls)
     day = f"{services.clock():%Y-%m-%d}"
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
     reverts_of = dict.fromkeys(c.reverts_of for c in calls)
-    known = store.known(services.store, network, signer.address, keys, counters, uses, reverts_of)
+    known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
     return replace(known, reverts=_without_ended(services, known.reverts))
 
 
@@ -305,7 +305,7 @@ def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:
 
 def _counters(services: Services, network: str, calls: Sequence[Call]) -> list[TakenFunds]:
     """The counts of what open calls take from the same wallets, by all contracts by which this service takes tokens."""
-    own = [address for name, address in deployed_on(network).items() if name in (PERMIT2, RECURRING_PROXY)]
+    own = [address for name, address in contracts_on(network).items() if name in (PERMIT2, RECURRING_PROXY)]
     contracts = escrow_contracts(network, services.settings.escrow_contracts)
     own += [contracts.pre_approval, contracts.erc3009] if contracts is not None else []
     takings = _takings(calls).values()

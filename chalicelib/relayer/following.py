@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 
@@ -96,9 +96,11 @@ def _next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: 
     return Step.SEND if now - transaction.signed_at >= SENT_AGAIN_AFTER else Step.WAIT
 
 
-def finished(transaction: RelayedTransaction, receipt: Receipt, reason: str | None, now: datetime) -> Finished:
+def finish_transaction(
+    transaction: RelayedTransaction, receipt: Receipt, reason: str | None, now: datetime
+) -> Finished:
     """The final records of a transaction in a block that is deep enough; `reason` says why it reverted, if it did."""
-    return _closed(
+    return _close_transaction(
         transaction,
         now,
         status=CallStatus.SUCCEEDED if receipt.success else CallStatus.REVERTED,
@@ -109,12 +111,12 @@ def finished(transaction: RelayedTransaction, receipt: Receipt, reason: str | No
     )
 
 
-def superseded(transaction: RelayedTransaction, now: datetime) -> Finished:
+def finish_superseded(transaction: RelayedTransaction, now: datetime) -> Finished:
     """The final records of a transaction of which it is proven that another one has used its nonce."""
-    return _closed(transaction, now, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
+    return _close_transaction(transaction, now, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
 
 
-def reopened(transaction: RelayedTransaction, call: RelayedCall, now: datetime) -> Finished:
+def reopen_transaction(transaction: RelayedTransaction, call: RelayedCall, now: datetime) -> Finished:
     """The records of a transaction that a fork has taken out of the chain: the same bytes are to be sent at once."""
     is_open = replace(
         transaction,
@@ -127,6 +129,6 @@ def reopened(transaction: RelayedTransaction, call: RelayedCall, now: datetime) 
     return is_open, replace(call, status=CallStatus.UNKNOWN, tx_hash=None, block_number=None, cost=None, reason=None)
 
 
-def _closed(transaction: RelayedTransaction, now: datetime, **outcome: Any) -> Finished:
-    open_call = made_from(RelayedCall, transaction, version=transaction.call_version)
+def _close_transaction(transaction: RelayedTransaction, now: datetime, **outcome: Any) -> Finished:
+    open_call = make_from(RelayedCall, transaction, version=transaction.call_version)
     return replace(transaction, closed_at=now), replace(open_call, **outcome)

@@ -41,7 +41,7 @@ class Conclusion:
     progress: RelayerProgress
 
 
-def concluded(
+def conclude_deep(
     services: Services, chain: "EvmChain", state: ChainState, transactions: Sequence[RelayedTransaction]
 ) -> tuple[Finished, ...]:
     """The final records of those transactions with a deep receipt that every node confirms. One request to each."""
@@ -52,13 +52,15 @@ def concluded(
     for each, receipt in receipts:
         verdict = proofs.of_receipt(receipt, each.moves, sights[receipt.tx_hash])
         if verdict is Verdict.PROVEN:
-            finished.append(following.finished(each, receipt, _reason(chain, each, receipt), services.clock()))
+            finished.append(
+                following.finish_transaction(each, receipt, _reason(chain, each, receipt), services.clock())
+            )
         else:
             _not_proven(services, state, each, verdict)
     return tuple(finished)
 
 
-def searched(
+def search_others(
     services: Services,
     chain: "EvmChain",
     state: ChainState,
@@ -91,13 +93,13 @@ def searched(
         services.log.warning("blocks not searched", extra=facts)
     else:
         progress = replace(progress, searched_to=last)
-    finished = _superseded(services, chain, state, wanted, found)
+    finished = _conclude_superseded(services, chain, state, wanted, found)
     for nonce in wanted.keys() - {each.nonce for each, _ in finished}:
         _not_proven(services, state, wanted[nonce], Verdict.OPEN)
     return Conclusion(finished, replace(progress, searched_to=0) if finished else progress)
 
 
-def _superseded(
+def _conclude_superseded(
     services: Services,
     chain: "EvmChain",
     state: ChainState,
@@ -123,7 +125,7 @@ def _superseded(
             continue
         facts = {"network": call.network, "sender": call.sender, "nonce": nonce, "call": call.call_key}
         services.log.error("nonce used by another transaction", extra={**facts, "other": other.tx_hash})
-        finished.append(following.superseded(call, services.clock()))
+        finished.append(following.finish_superseded(call, services.clock()))
     return tuple(finished)
 
 

@@ -206,9 +206,9 @@ def market_fees(reading: AccountReading, budget: Budget) -> Fees | None:
     return Fees(BaseUnits(min(2 * reading.base_fee + reading.tip, budget.max_fee)), reading.tip)
 
 
-def raised_fees(transaction: RelayedTransaction, reading: AccountReading, budget: Budget) -> Fees | None:
+def raise_fees(transaction: RelayedTransaction, reading: AccountReading, budget: Budget) -> Fees | None:
     """Fees with which the same nonce is sent again: an eighth higher, or those of the market; None above the limit."""
-    max_fee, tip = _raised(transaction.max_fee), _raised(transaction.tip)
+    max_fee, tip = _raise_fee(transaction.max_fee), _raise_fee(transaction.tip)
     if max_fee > budget.max_fee:
         return None
     wanted = min(2 * reading.base_fee + reading.tip, budget.max_fee)
@@ -216,7 +216,7 @@ def raised_fees(transaction: RelayedTransaction, reading: AccountReading, budget
     return Fees(BaseUnits(max_fee), BaseUnits(min(max(tip, reading.tip), max_fee)))
 
 
-def _raised(fee: int) -> int:
+def _raise_fee(fee: int) -> int:
     return fee * _RAISE[0] // _RAISE[1] + 1
 
 
@@ -255,7 +255,7 @@ def reserve(
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
         use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
         spent = account.spent + counted
-        submission = _slowed(call, known.get(call.reverts_of), now) or _submission(
+        submission = _delay_call(call, known.get(call.reverts_of), now) or _submission(
             call, result, fees, (spent, use), cost, balance, budget
         )
         sources = (call.takes.source, call.takes.of_all_spenders) if call.takes is not None else ()
@@ -292,7 +292,7 @@ def gas_of(call: Call, result: StepResult) -> int:
     return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
 
 
-def _slowed(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
+def _delay_call(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
     """What becomes of a call for an account whose last ones were reverted, or for a payer who has an open one. What
     protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such as
     taking tokens by a permit that somebody else has sent first."""
@@ -361,7 +361,9 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
     )
 
 
-def taken_by(transactions: Iterable[RelayedTransaction], sign: int = 1) -> list[tuple[TakenFunds, dict[str, int]]]:
+def counts_of_taken(
+    transactions: Iterable[RelayedTransaction], sign: int = 1
+) -> list[tuple[TakenFunds, dict[str, int]]]:
     """What transactions of one network take from wallets, as what is added to each count; -1 as sign gives it back."""
     counters: dict[Source, TakenFunds] = {}
     sums: Counter[Source] = Counter()
@@ -372,7 +374,7 @@ def taken_by(transactions: Iterable[RelayedTransaction], sign: int = 1) -> list[
     return [(counters[source], {UNDER_WAY: amount}) for source, amount in sums.items()]
 
 
-def spent_more(account: RelayerAccount, old: RelayedTransaction, fees: Fees) -> RelayerAccount:
+def spend_more(account: RelayerAccount, old: RelayedTransaction, fees: Fees) -> RelayerAccount:
     """The account after higher fees are offered for a transaction. They count towards the day, but its limit does not
     stop them: a transaction that is stuck holds up all behind it."""
     more = (fees.max_fee - old.max_fee) * old.gas_limit

@@ -41,7 +41,7 @@ def calls(store: Store, call_keys: Iterable[str]) -> dict[str, RelayedCall]:
     return {each.call_key: each for each in found.values()}
 
 
-def known(
+def find_known(
     store: Store,
     network: str,
     sender: str,

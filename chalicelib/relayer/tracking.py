@@ -24,14 +24,14 @@ from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
 from chalicelib.relayer.flows import budget_of
 from chalicelib.relayer.following import ChainState, Finished, Step
 from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.records import Holding
-from chalicelib.relayer.holdings.rules import Place, booked, is_counted
+from chalicelib.relayer.holdings.rules import Place, book_changes, is_counted
 from chalicelib.relayer.keys.signer import Signer, signers_of
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Reverts, Sender
 from chalicelib.relayer.reverts import after_outcome, is_payers
@@ -94,7 +94,7 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
     transactions = [each for each in (*first, *others) if each.closed_at is None]
     after, closed = progress, dict[int, int | None]()
     if transactions:
-        after, closed = _advanced(services, signer, chain, reading, progress, transactions)
+        after, closed = _advance_transactions(services, signer, chain, reading, progress, transactions)
     still_open = [each.nonce for each in first if each.closed_at is None and each.nonce not in closed]
     open_from = still_open[0] if still_open else first[-1].nonce + 1 if first else progress.open_from
     if (block := closed.get(open_from - 1)) is not None:  # the next nonce is in no block before that
@@ -124,7 +124,7 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
     calls = store.calls(services.store, [each.call_key for each in found])
     confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
     lost = [
-        following.reopened(each, call, now)
+        following.reopen_transaction(each, call, now)
         for each in found
         if each.closed_at is not None
         and (call := calls.get(each.call_key)) is not None
@@ -149,9 +149,9 @@ def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
     read if that changes, and one for the payers."""
     counted = [(each, is_counted(each, call.status)) for each, call in pairs]
     changes = [(each, counts) for each, counts in counted if counts != each.is_counted]
-    booking = booked(_entries(services, changes), changes, services.clock())
+    booking = book_changes(_entries(services, changes), changes, services.clock())
     transactions = [replace(each, is_counted=counts) for each, counts in counted]
-    added = [Add(*each) for each in (*rules.taken_by(transactions, sign), *booking.sums)]
+    added = [Add(*each) for each in (*rules.counts_of_taken(transactions, sign), *booking.sums)]
     payers = _after_outcomes(services, [each for each in pairs if is_payers(each[0])])
     services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *payers, *added)
 
@@ -178,7 +178,7 @@ def _entries(services: Services, changes: Sequence[tuple[RelayedTransaction, boo
     return holdings_store.entries(services.store, changes[0][0].network, changes[0][0].sender, places)
 
 
-def _advanced(
+def _advance_transactions(
     services: Services,
     signer: Signer | None,
     chain: "EvmChain",
@@ -196,8 +196,8 @@ def _advanced(
     for each in transactions:
         by_step[following.next_step(each, state, stuck_after, now, signer is not None)].append(each)
     used_up = [each for each in transactions if following.is_nonce_used(each, state)]
-    finished = proving.concluded(services, chain, state, by_step[Step.PROVE])
-    search = proving.searched(services, chain, state, progress, used_up)
+    finished = proving.conclude_deep(services, chain, state, by_step[Step.PROVE])
+    search = proving.search_others(services, chain, state, progress, used_up)
     closed = _close(services, chain, state, [*finished, *search.finished])
     for each in by_step[Step.NOTE_NONCE_USED]:
         facts = {"network": network, "nonce": each.nonce, "call": each.call_key}
@@ -256,7 +256,7 @@ def _replace(
     services: Services, chain: "EvmChain", signer: Signer, reading: AccountReading, stuck: RelayedTransaction
 ) -> None:
     """Offers higher fees for a transaction that is stuck, as far as the highest price permits."""
-    fees = rules.raised_fees(stuck, reading, budget_of(services, stuck.network))
+    fees = rules.raise_fees(stuck, reading, budget_of(services, stuck.network))
     facts = {"network": stuck.network, "sender": stuck.sender, "nonce": stuck.nonce, "call": stuck.call_key}
     if fees is None:
         services.log.error("transaction is stuck", extra=facts)
@@ -267,7 +267,7 @@ def _replace(
         _send_raised(services, chain, signer, reading, stuck, fees)
 
 
-@retried(5)  # calls may be submitted at the same moment
+@retry_conflicts(5)  # calls may be submitted at the same moment
 def _send_raised(
     services: Services,
     chain: "EvmChain",
@@ -279,10 +279,10 @@ def _send_raised(
     account = store.account(services.store, stuck.network, stuck.sender)
     assert account is not None, "it was written with the transaction"
     raised = replace(stuck, max_fee=fees.max_fee, tip=fees.tip)
-    sign_and_send(services, chain, signer, reading, [raised], rules.spent_more(account, stuck, fees))
+    sign_and_send(services, chain, signer, reading, [raised], rules.spend_more(account, stuck, fees))
 
 
-@retried(5)
+@retry_conflicts(5)
 def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) -> None:
     """Moves the next nonce of an account past those that others have used. Raises WriteConflict after five."""
     account = store.account(services.store, lost.network, lost.sender)

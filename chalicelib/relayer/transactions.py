@@ -39,7 +39,7 @@ def sign(transaction: RelayedTransaction, signer: Signer) -> Signed:
     if transaction.delegate is not None:
         authorization = _authorization(fields["chainId"], transaction.delegate, transaction.nonce + 1, signer)
         fields |= {"type": _DELEGATING_TYPE, "authorizationList": [authorization]}
-    return _signed(fields, signer.sign(_typed(fields).hash()))
+    return _sign_fields(fields, signer.sign(_typed_transaction(fields).hash()))
 
 
 def authorization_digest(chain_id: int, delegate: str, nonce: int) -> bytes:
@@ -82,12 +82,12 @@ def _fields(transaction: RelayedTransaction) -> dict[str, Any]:
     }
 
 
-def _signed(fields: dict[str, Any], signature: Signature) -> Signed:
-    raw = _typed({**fields, "v": signature.recovery_id, "r": signature.r, "s": signature.s}).encode()
+def _sign_fields(fields: dict[str, Any], signature: Signature) -> Signed:
+    raw = _typed_transaction({**fields, "v": signature.recovery_id, "r": signature.r, "s": signature.s}).encode()
     return Signed("0x" + keccak256(raw).hex(), "0x" + raw.hex())
 
 
-def _typed(fields: dict[str, Any]) -> Any:
+def _typed_transaction(fields: dict[str, Any]) -> Any:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
     return TypedTransaction.from_dict(fields)

@@ -6,7 +6,7 @@ Only webhooks that a secret of the account has registered or confirmed are sent 
 import json
 
 from chalicelib.platform.privacy import flows as privacy
-from chalicelib.platform.privacy.rules import opened, sealed
+from chalicelib.platform.privacy.rules import open_text, seal_text
 from chalicelib.platform.services import Services
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -17,9 +17,9 @@ from chalicelib.webhooks.rules import compact_json
 _PLACE = "event"
 
 
-def sealed_body(services: Services, key: bytes, body: str) -> str:
+def seal_body(services: Services, key: bytes, body: str) -> str:
     """The body of an event about the person with this data key, as it is stored."""
-    return sealed(key, _PLACE, body, services.entropy)
+    return seal_text(key, _PLACE, body, services.entropy)
 
 
 def body_for(endpoint: Endpoint, body: str) -> str:
@@ -42,4 +42,4 @@ def body_of(services: Services, stored: Event | Delivery) -> str | None:
     if stored.person_id is None:
         return stored.body
     key = privacy.data_key(services, stored.person_id)
-    return None if key is None else opened(key, _PLACE, stored.body)
+    return None if key is None else open_text(key, _PLACE, stored.body)

@@ -57,23 +57,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pause", type=float, default=PAUSE_SECONDS, help="seconds between two pictures")
     options = parser.parse_args(arguments)
     if options.stage not in stages():
-        return _refused(f"There is no stage {options.stage!r}; there are {', '.join(stages())}.")
+        return _refuse(f"There is no stage {options.stage!r}; there are {', '.join(stages())}.")
     try:
         store = Store(f"{APP}-{options.stage}", target_of(options.stage).client("dynamodb"))
         found = check(store, options.pause)
     except NothingToCheck:
-        return _refused(f"Stage {options.stage} has no events of the last 30 days: nothing was checked.")
+        return _refuse(f"Stage {options.stage} has no events of the last 30 days: nothing was checked.")
     except DeploymentStopped as stopped:
-        return _refused(str(stopped))
+        return _refuse(str(stopped))
     except (BotoCoreError, ClientError) as error:
-        return _refused(f"The tables of stage {options.stage} cannot be read: {error}")
+        return _refuse(f"The tables of stage {options.stage} cannot be read: {error}")
     for each in found:
         print(each)
     print(f"{len(found)} violations" if found else "Every invariant holds.")
     return 1 if found else 0
 
 
-def _refused(sentence: str) -> int:
+def _refuse(sentence: str) -> int:
     print(sentence, file=sys.stderr)
     return 2
 

@@ -39,11 +39,11 @@ def current(server_url: str = EXAMPLE_URL, answers: Mapping[str, Any] = MappingP
     import app  # noqa: F401 - registers the operations
     from infra.documents.openapi import build
 
-    made: dict[str, Any] = json.loads(json.dumps(build(server_url, {**answers_in(written()), **answers})))
+    made: dict[str, Any] = json.loads(json.dumps(build(server_url, {**answers_in(read_document()), **answers})))
     return made
 
 
-def written() -> dict[str, Any]:
+def read_document() -> dict[str, Any]:
     """The document of the file."""
     kept: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"paths": {}}
     return kept
@@ -67,11 +67,11 @@ def main() -> int:
     options = parser.parse_args()
     has_answers = options.answers is not None and options.answers.exists()
     document = current(answers=json.loads(options.answers.read_text(encoding="utf-8")) if has_answers else {})
-    if FILE.exists() and (found := problems(written(), document)):
+    if FILE.exists() and (found := problems(read_document(), document)):
         print("This breaks clients; undo it, or raise the revision:", *found, sep="\n  ", file=sys.stderr)
         return 1
     if options.check:
-        return int(written() != document)
+        return int(read_document() != document)
     FILE.write_text(as_text(document), encoding="utf-8")
     write_documents(FILE, FOLDER)
     return 0

@@ -38,7 +38,7 @@ class _Comparison:
         if names[0] and names in visited:
             return
         visited = visited | {names}
-        before, after = _resolved(self.old, before), _resolved(self.new, after)
+        before, after = _resolve_reference(self.old, before), _resolve_reference(self.new, after)
         were, are = _alternatives(before), _alternatives(after)
         if max(len(were), len(are)) > 1:
             yield from self._alternatives(where, were, are, visited)
@@ -65,9 +65,9 @@ class _Comparison:
         types, allowed = _types(wide), _types(narrow)
         if allowed and not (types and types <= allowed):
             yield f"{where}: its type was {_types(before) or 'any'} and is {_types(after) or 'any'}"
-        values, listed = _listed(wide), _listed(narrow)
+        values, listed = _list_values(wide), _list_values(narrow)
         if listed and not (values and values <= listed):
-            were, are = (sorted(_listed(each)) or "any" for each in (before, after))
+            were, are = (sorted(_list_values(each)) or "any" for each in (before, after))
             yield f"{where}: its values were {were} and are {are}"
         if not self.is_request:
             return
@@ -157,7 +157,7 @@ def _schema(described: Json) -> Json:
     return schema
 
 
-def _resolved(document: Json, schema: Json) -> Json:
+def _resolve_reference(document: Json, schema: Json) -> Json:
     name = schema.get("$ref", "").rpartition("/")[2]
     return document["components"]["schemas"][name] if name else schema
 
@@ -166,7 +166,7 @@ def _alternatives(schema: Json) -> list[Json]:
     return schema.get("anyOf") or schema.get("oneOf") or [schema]
 
 
-def _listed(schema: Json) -> set[str]:
+def _list_values(schema: Json) -> set[str]:
     """The values of an enum or a constant, as texts; empty if all are allowed."""
     return set(map(str, schema.get("enum", [schema["const"]] if "const" in schema else [])))
 

@@ -86,7 +86,7 @@ def _annotation(field: Field) -> Any:
     return annotation | None if kind != field.type else annotation
 
 
-def _described(field: Field) -> tuple[Any, Any]:
+def _describe_field(field: Field) -> tuple[Any, Any]:
     when = "" if field.present == ALWAYS else f"; only {field.present}"
     description = field.meaning + when + (f"; {_PERSONAL}" if field.is_personal else "")
     if field.is_required:
@@ -95,7 +95,7 @@ def _described(field: Field) -> tuple[Any, Any]:
 
 
 def _model(name: str, about: str, fields: Iterable[Field]) -> type[BaseModel]:
-    described: dict[str, Any] = {each.name: _described(each) for each in fields}
+    described: dict[str, Any] = {each.name: _describe_field(each) for each in fields}
     return create_model(name, __base__=_Body, __doc__=about, **described)
 
 

@@ -26,7 +26,7 @@ from chalicelib.chains.catalogue.contracts import (
     NATIVE_CONVERSION_PROXY,
     NATIVE_FEE_PROXY,
     TRON_BATCH,
-    deployed_on,
+    contracts_on,
 )
 from chalicelib.chains.catalogue.conversions import payment_currencies
 from chalicelib.chains.catalogue.escrows import escrow_contracts
@@ -49,18 +49,18 @@ def hashes() -> str:
     """HASHES of identity.js: the hashes of currencies that are not tokens and that the contracts convert."""
     found = [each for each in find_tokens() if (each.is_fiat or each.is_native) and payment_currencies(each)]
     entries = [f'{_key(each.id)}: "{each.hash}"' for each in sorted(found, key=lambda each: ("-" in each.id, each.id))]
-    return _block("export const HASHES = {", _filled(entries), "};")
+    return _block("export const HASHES = {", _fill_lines(entries), "};")
 
 
 def contracts() -> str:
     """CONTRACTS of contracts.js: by network the contracts that take payments, and the hash of the dollar."""
-    entries = {each.name: list(_filled(_taking(each))) for each in ALL_NETWORKS}
+    entries = {each.name: list(_fill_lines(_taking(each))) for each in ALL_NETWORKS}
     return f'export const USD = "{dollar().hash[2:]}";\n' + _object("CONTRACTS", entries, "chain(", ")")
 
 
 def bridges() -> str:
     """BRIDGES of sources.js, in the order of the interface, and the symbols that are bridged."""
-    entries = {each.name: list(_filled(_bridge(each))) for each in source_networks()}
+    entries = {each.name: list(_fill_lines(_bridge(each))) for each in source_networks()}
     return f"const SYMBOLS = {_json(SOURCE_SYMBOLS)};\n" + _object("BRIDGES", entries)
 
 
@@ -73,7 +73,7 @@ def escrows() -> str:
 
 def diamond() -> str:
     """DIAMOND of deposits.js. Raises ValueError if LI.FI has not one address on all networks that are paid from."""
-    found = {deployed_on(each.name)[LIFI_DIAMOND] for each in source_networks()}
+    found = {contracts_on(each.name)[LIFI_DIAMOND] for each in source_networks()}
     if len(found) != 1:
         raise ValueError(f"{LIFI_DIAMOND} has several addresses in networks.json, and deposits.js knows one: {found}")
     return f'export const DIAMOND = "{found.pop()}";\n'
@@ -87,7 +87,7 @@ def resets() -> str:
 
 def explorers() -> str:
     """EXPLORERS of outcomes.js: what a transaction's page begins with."""
-    return _block("const EXPLORERS = [", _filled(_json(each.explorer_url) for each in ALL_NETWORKS), "];")
+    return _block("const EXPLORERS = [", _fill_lines(_json(each.explorer_url) for each in ALL_NETWORKS), "];")
 
 
 def apps() -> str:
@@ -133,7 +133,7 @@ def _identity(each: Network) -> Iterator[str]:
 
 
 def _taking(each: Network) -> Iterator[str]:
-    there, coin = deployed_on(each.name), token_with_id(each.native_currency_id or "")
+    there, coin = contracts_on(each.name), token_with_id(each.native_currency_id or "")
     facts = (
         there[ERC20_FEE_PROXY],
         there.get(BATCH, there.get(TRON_BATCH)),
@@ -151,7 +151,7 @@ def _taking(each: Network) -> Iterator[str]:
 
 def _bridge(each: Network) -> Iterator[str]:
     yield _json(each.label)
-    there = deployed_on(each.name)
+    there = contracts_on(each.name)
     for contract in (ACROSS_SPOKE_POOL, ACROSS_HANDLER, LIFI_RECEIVER):
         if contract in there:
             yield _json(there[contract])
@@ -170,7 +170,7 @@ def _block(begin: str, lines: Iterable[str], end: str) -> str:
     return "\n".join([begin, *(f"  {line}" for line in lines), end, ""])
 
 
-def _filled(entries: Iterable[str]) -> Iterator[str]:
+def _fill_lines(entries: Iterable[str]) -> Iterator[str]:
     """Lines of as many entries as fit."""
     line = ""
     for entry in entries:

@@ -42,7 +42,7 @@ def run(then: Callable[[Stack], int]) -> int:
         with running_stack(port, os.environ.get("FRESH") == "1", _say) as stack:
             return then(stack)
     except StackProblem as problem:
-        print(f"{_capitalised(str(problem))}.", file=sys.stderr)
+        print(f"{_capitalise(str(problem))}.", file=sys.stderr)
         return 2
     except _Ended:
         _say("ended")
@@ -69,7 +69,7 @@ def _say(text: str) -> None:
     print(f"local: {text}", flush=True)
 
 
-def _capitalised(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

@@ -100,7 +100,7 @@ class Bridge:
     def deposits(self, network: str, since: int = 0) -> list[Deposited]:
         """Returns the deposits on a network from a block on."""
         query = _logs_query(address_of(ACROSS_SPOKE_POOL, network), [topic_of(_DEPOSITED)], since)
-        return [_deposited(network, log) for log in self.chains[network].rpc("eth_getLogs", query)]
+        return [_decode_deposit(network, log) for log in self.chains[network].rpc("eth_getLogs", query)]
 
     def deposits_of(self, network: str, transaction_hash: str) -> list[Deposited]:
         """Returns the deposits that a transaction on a network made: none if it is unknown or reverted."""
@@ -108,7 +108,7 @@ class Bridge:
         pool, topic = address_of(ACROSS_SPOKE_POOL, network), topic_of(_DEPOSITED)
         logs = receipt["logs"] if receipt else ()
         mine = (log for log in logs if evm_address(log["address"]) == pool and log["topics"][0] == topic)
-        return [_deposited(network, log) for log in mine]
+        return [_decode_deposit(network, log) for log in mine]
 
     def outcome(self, deposited: Deposited) -> Outcome:
         """Reads from both chains what became of a deposit."""
@@ -202,7 +202,7 @@ def _relay(deposited: Deposited, origin: int) -> tuple[Any, ...]:
     return (*words, *amounts, origin, deposited.id, *times, deposited.message)
 
 
-def _deposited(network: str, log: Mapping[str, Any]) -> Deposited:
+def _decode_deposit(network: str, log: Mapping[str, Any]) -> Deposited:
     from eth_abi import decode
 
     _, destination, id, depositor = (int(topic, 16) for topic in log["topics"])

@@ -28,7 +28,7 @@ from chalicelib.chains.catalogue.contracts import (
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.networks import network as network_named
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
-from infra.local.compiling import compiled
+from infra.local.compiling import compile_contract
 from infra.local.process import StackProblem
 
 MODULES = Path(__file__).with_name("node_modules")
@@ -82,7 +82,7 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
         Artefact(PERMIT2, _permit2(), (address_of(PERMIT2, network),)),
         Artefact(DELEGATE, _delegate(), (address_of(DELEGATE, network),)),
         *_token_artefacts(plain),
-        *([Artefact(DOLLAR_DOUBLE, compiled(DOLLAR_DOUBLE), signed)] if signed else ()),
+        *([Artefact(DOLLAR_DOUBLE, compile_contract(DOLLAR_DOUBLE), signed)] if signed else ()),
         *(_conversion_artefacts(network, erc20, native) if converts else ()),
         *(_recurring_artefacts(network, erc20) if network in recurring_networks() else ()),
     )
@@ -90,7 +90,7 @@ def _evm_artefacts(network: str) -> tuple[Artefact, ...]:
 
 def _recurring_artefacts(network: str, erc20: str) -> tuple[Artefact, ...]:
     """Returns the proxy of recurring payments, which has no relayer before `Chain.set_relayer`."""
-    creation = compiled(RECURRING_PROXY) + words(DEPLOYER, DEPLOYER, erc20)
+    creation = compile_contract(RECURRING_PROXY) + words(DEPLOYER, DEPLOYER, erc20)
     return (Artefact(RECURRING_PROXY, creation, (address_of(RECURRING_PROXY, network),)),)
 
 

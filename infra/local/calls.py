@@ -96,7 +96,7 @@ def record_to(folder: Path) -> None:
     botocore.handlers.BUILTIN_HANDLERS.append(("provide-client-params", recorder.before_call))
 
 
-def stood_in(action: str, resource: str) -> None:
+def record_call(action: str, resource: str) -> None:
     """For a fake that stands in for an AWS client: records the call that the client would have made."""
     function = _function() if _recorders else None
     if function is not None:
@@ -105,12 +105,12 @@ def stood_in(action: str, resource: str) -> None:
 
 
 def client_stood_in(service: str, operation: str, params: dict[str, Any]) -> None:
-    """As `stood_in`, with the parameters of the call, which name its resources."""
+    """As `record_call`, with the parameters of the call, which name its resources."""
     for recorder in _recorders:
         recorder.add_all(service, operation, params)
 
 
-def recorded(folder: Path) -> set[Call]:
+def read_calls(folder: Path) -> set[Call]:
     """What all processes wrote to the folder."""
     lines = [line for file in folder.glob("*.txt") for line in file.read_text().splitlines()]
     return {Call(*line.split("\t")) for line in lines}
@@ -118,12 +118,12 @@ def recorded(folder: Path) -> set[Call]:
 
 def actions(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The IAM actions that one call needs, each with its resource: those of the stage's resources."""
-    for action, resource in _named(service, operation, params):
+    for action, resource in _iterate_names(service, operation, params):
         if resource.startswith(_PREFIX):
             yield f"{_IAM_NAMES.get(service, service)}:{action}", resource.removeprefix(_PREFIX)
 
 
-def _named(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_names(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The same with the whole names. DynamoDB requires the action of each item in a transaction, SQS that of one
     message for a batch."""
     match service, params:

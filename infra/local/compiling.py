@@ -21,7 +21,7 @@ _SCRIPT = SOURCES / "compile.js"
 _VERSIONS = Path(__file__).with_name("package.json")
 
 
-def compiled(contract: str, kept: Path = LOCAL / "contracts") -> str:
+def compile_contract(contract: str, kept: Path = LOCAL / "contracts") -> str:
     """The creation code of a contract as 0x hex, without constructor arguments. Raises StackProblem if it cannot be
     compiled."""
     result = kept / f"{contract}.json"
@@ -53,4 +53,4 @@ def _compile(contract: str) -> str:
 
 if __name__ == "__main__":
     for each in sorted(SOURCES.glob("*.sol")):
-        compiled(each.stem)
+        compile_contract(each.stem)

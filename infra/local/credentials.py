@@ -21,7 +21,7 @@ from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.payees import flows as payees
 from chalicelib.accounts.payees.records import Action
-from chalicelib.accounts.payees.rules import checked_route, signing_data
+from chalicelib.accounts.payees.rules import parse_route, signing_data
 from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
@@ -99,7 +99,7 @@ def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) 
     token = token_with_id(PAID_IN)
     assert token
     wallet = Account.from_key(private_key)
-    route = checked_route(wallet.address, token.address, token.chain_id)
+    route = parse_route(wallet.address, token.address, token.chain_id)
     nonce = payees.issue_nonce(services, client, route, Action.ADD)
     typed = signing_data(nonce, services.settings.brand)
     signed = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"])

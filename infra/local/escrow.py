@@ -22,7 +22,7 @@ from chalicelib.chains.catalogue.escrows import (
     read_escrows,
 )
 from infra.local.bytecode import Artefact, returning, words
-from infra.local.compiling import compiled
+from infra.local.compiling import compile_contract
 from infra.local.process import StackProblem
 
 STORE = "TokenStore"
@@ -61,9 +61,9 @@ def escrow_artefacts(network: str) -> tuple[Artefact, ...]:
         PERMIT2_COLLECTOR: words(escrow, permit2, multicall),
         REFUND_COLLECTOR: words(escrow),
     }
-    given, addresses = _given_runtimes(), contracts.names | {STORE: store}
+    given, addresses = _read_runtimes(), contracts.names | {STORE: store}
     return tuple(
-        Artefact(name, returning(given[name]) if name in given else compiled(name) + words_, (addresses[name],))
+        Artefact(name, returning(given[name]) if name in given else compile_contract(name) + words_, (addresses[name],))
         for name, words_ in arguments.items()
     )
 
@@ -76,7 +76,7 @@ def token_store_of(escrow: str) -> str:
     return evm_address("0x" + keccak256(b"\xd6\x94" + address_bytes(escrow) + b"\x01")[-20:].hex())
 
 
-def _given_runtimes() -> dict[str, str]:
+def _read_runtimes() -> dict[str, str]:
     path = os.environ.get("ESCROW_RUNTIME")
     if not path:
         return {}

@@ -72,7 +72,7 @@ def set_feed(chain: Chain, base: Token, quote: Token, answer: int, age: int = 0)
 
     The contracts use a feed in both directions. `age` is how many seconds ago it was updated, at any time.
     """
-    feed = _installed(chain, base, quote)
+    feed = _install_feed(chain, base, quote)
     slots = {_DECIMALS_SLOT: DECIMALS, _ANSWER_SLOT: answer, _AGE_SLOT: age, _COUNT_SLOT: 0}
     _write(chain, feed, slots)
     return feed
@@ -80,7 +80,7 @@ def set_feed(chain: Chain, base: Token, quote: Token, answer: int, age: int = 0)
 
 def set_rounds(chain: Chain, base: Token, quote: Token, rounds: Sequence[tuple[int, int]]) -> str:
     """Sets the rounds of a feed, oldest first, each with its answer and the Unix time of its update."""
-    feed = _installed(chain, base, quote)
+    feed = _install_feed(chain, base, quote)
     slots = {_DECIMALS_SLOT: DECIMALS, _COUNT_SLOT: len(rounds)}
     for number, (answer, updated_at) in enumerate(rounds, start=1):
         slot = int.from_bytes(keccak256(number.to_bytes(32) + _ROUNDS_SLOT.to_bytes(32)))
@@ -89,7 +89,7 @@ def set_rounds(chain: Chain, base: Token, quote: Token, rounds: Sequence[tuple[i
     return feed
 
 
-def _installed(chain: Chain, base: Token, quote: Token) -> str:
+def _install_feed(chain: Chain, base: Token, quote: Token) -> str:
     """The feed of two currencies, put in place if it is not there, and known to the contracts."""
     feed = "0x" + keccak256(f"{base.id}/{quote.id}".encode())[-20:].hex()
     if chain.rpc("eth_getCode", feed, "latest") == "0x":

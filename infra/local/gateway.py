@@ -191,7 +191,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if self.headers.get("transfer-encoding", "identity").lower() != "identity":
-            return self._chunked_body()
+            return self._read_chunked_body()
         length = self._content_length()
         body = self.rfile.read(length)
         if len(body) < length:
@@ -207,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(*RESPONSES["REQUEST_TOO_LARGE"])
         return int(value)
 
-    def _chunked_body(self) -> bytes:
+    def _read_chunked_body(self) -> bytes:
         if self.headers.get("transfer-encoding", "").lower() != "chunked" or "content-length" in self.headers:
             raise Refused(400, "The Transfer-Encoding header is not valid")
         body = bytearray()

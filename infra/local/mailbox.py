@@ -62,7 +62,7 @@ class Mailbox(Stoppable):
     def _respond(self, request: JsonRequest) -> JsonResponse:
         self._write()
         if request.path == "/":
-            return JsonResponse(_listed(self.messages()).encode())
+            return JsonResponse(_list_messages(self.messages()).encode())
         name = request.path.removeprefix("/")
         found = [each for each in self.messages() if each["MessageId"] == name.removesuffix(".json")]
         if not found:
@@ -70,7 +70,7 @@ class Mailbox(Stoppable):
         return JsonResponse(found[0] if name.endswith(".json") else found[0]["BodyHtml"].encode())
 
 
-def _listed(messages: list[dict[str, Any]]) -> str:
+def _list_messages(messages: list[dict[str, Any]]) -> str:
     rows = "".join(
         f'<tr><td>{escape(", ".join(each["To"]))}</td>'
         f'<td><a href="/{escape(each["MessageId"])}"><bdi>{escape(each["Subject"])}</bdi></a></td></tr>'

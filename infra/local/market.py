@@ -38,7 +38,7 @@ class Market(Stoppable):
     def __init__(self, chain: Chain, port: int | None = None) -> None:
         self._chain = chain
         self._dollars = {symbol: Decimal(dollars) for symbol, dollars in _DOLLARS.items()}
-        self._symbols = {price_id(token): _priced_as(token) for token in find_tokens() if price_id(token)}
+        self._symbols = {price_id(token): _symbol_of_price(token) for token in find_tokens() if price_id(token)}
         self._set_feeds(self._dollars)
         self._server = JsonServer("the price source", self._respond, port)
         self.url = self._server.url
@@ -92,7 +92,7 @@ class Market(Stoppable):
         return float(self._dollars[self._symbols[id]] / self._dollars[code.upper()])
 
 
-def _priced_as(token: Token) -> str:
+def _symbol_of_price(token: Token) -> str:
     """The symbol by which the price of a token is listed above: that of the token of mainnet with the same price."""
     symbols = (each.symbol for each in find_tokens(network="mainnet") if price_id(each) == price_id(token))
     return next(symbols, token.symbol)

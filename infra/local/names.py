@@ -8,7 +8,7 @@ from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, call,
 from chalicelib.chains.calldata.names import ETHER, UNIVERSAL_RESOLVER, node_of
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain
-from infra.local.compiling import compiled
+from infra.local.compiling import compile_contract
 
 RESOLVER = "0x231b0Ee14048e9dCcD1d247744d114a4EB5E8E63"
 """Where the public resolver of ENS is on mainnet."""
@@ -20,8 +20,8 @@ def install_names(chain: Chain) -> None:
     """Puts the contracts in place, and registers the name of the demo, unless the chain has them already."""
     if chain.rpc("eth_getCode", UNIVERSAL_RESOLVER, "latest") != "0x":
         return
-    chain.etch(compiled("UniversalResolver"), [UNIVERSAL_RESOLVER])
-    chain.etch(compiled("NameResolver"), [RESOLVER])
+    chain.etch(compile_contract("UniversalResolver"), [UNIVERSAL_RESOLVER])
+    chain.etch(compile_contract("NameResolver"), [RESOLVER])
     register(chain, DEMO_NAME, {ETHER: DEMO_PAYEE})
     set_primary(chain, DEMO_PAYEE, DEMO_NAME)
 
@@ -51,7 +51,7 @@ def set_primary(chain: Chain, address: str, name: str, coin: int = ETHER) -> Non
 
 def gateway_resolver(chain: Chain, url: str, asks_again: bool = False) -> str:
     """Deploys a resolver whose answers come from a gateway; returns its address."""
-    resolver = chain.deploy(compiled("NameResolver"))
+    resolver = chain.deploy(compile_contract("NameResolver"))
     words = uint_word(2 * WORD), uint_word(asks_again), bytes_tail(url.encode())
     _send(chain, resolver, "setGateway(string,bool)", *words)
     return resolver

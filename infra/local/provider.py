@@ -242,10 +242,10 @@ class Provider:
 
     def _send(self, raw: bytes) -> None:
         if self.events_url is not None:
-            self._post(self.events_url, raw, signed_headers(raw, int(time.time())))
+            self._post(self.events_url, raw, sign_headers(raw, int(time.time())))
 
 
-def signed_headers(raw: bytes, timestamp: int, secret: str = SECRET) -> dict[str, str]:
+def sign_headers(raw: bytes, timestamp: int, secret: str = SECRET) -> dict[str, str]:
     """The headers of an event."""
     signature = hmac.new(secret.encode(), f"{timestamp}.".encode() + raw, hashlib.sha256).hexdigest()
     return {

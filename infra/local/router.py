@@ -100,12 +100,12 @@ class Router(Stoppable):
         match request.method, request.path:
             case "POST", "/v1/quote/contractCalls":
                 headers = self._count(request.headers.get("x-lifi-api-key"))
-                forced = self._forced("quote")
+                forced = self._find_forced("quote")
                 return forced or JsonResponse(self.change(self._quote(request.body)), headers=headers)
             case "GET", "/v1/status":
-                return self._forced("status") or JsonResponse(self._status(request.query))
+                return self._find_forced("status") or JsonResponse(self._status(request.query))
             case "GET", "/v1/tokens":
-                return self._forced("tokens") or JsonResponse(self._tokens(request.query.get("chains")))
+                return self._find_forced("tokens") or JsonResponse(self._tokens(request.query.get("chains")))
         raise Refused(404, _NOT_FOUND, "Not found")
 
     # --- quotes ---
@@ -135,12 +135,12 @@ class Router(Stoppable):
         return quote(self.relayer.bridge.chains[asked.source.network], asked, str(uuid4()))
 
     def _token(self, chain_id: Any, token: str) -> Token:
-        for each in self._offered():
+        for each in self._list_offered():
             if str(each.chain_id) == str(chain_id) and token.lower() in (each.address.lower(), each.symbol.lower()):
                 return each
         raise Refused(404, _NOT_FOUND, f"Token {token} on chain {chain_id} is not supported")
 
-    def _offered(self) -> list[Token]:
+    def _list_offered(self) -> list[Token]:
         networks = self.relayer.bridge.chains
         return [token for network in networks for token in find_tokens(network=network) if token.symbol in _SYMBOLS]
 
@@ -155,7 +155,7 @@ class Router(Stoppable):
                 quoted.popleft()
             reset = str(int(quoted[0] + WINDOW_SECONDS - now) + 1 if quoted else WINDOW_SECONDS)
             if len(quoted) >= limit:
-                raise _limited(limit, reset)
+                raise _refuse_limited(limit, reset)
             quoted.append(now)
             return _limit_headers(limit, limit - len(quoted), reset)
 
@@ -170,14 +170,14 @@ class Router(Stoppable):
     def _tokens(self, chains: str | None) -> dict[str, Any]:
         wanted = set(chains.split(",")) if chains else None
         tokens: dict[str, list[Any]] = {}
-        for token in self._offered():
+        for token in self._list_offered():
             if wanted is None or str(token.chain_id) in wanted:
                 tokens.setdefault(str(token.chain_id), []).append(token_json(token))
         return {"tokens": tokens}
 
     # --- commands ---
 
-    def _forced(self, kind: str) -> JsonResponse | None:
+    def _find_forced(self, kind: str) -> JsonResponse | None:
         """The answer that a case asks for, None for the usual one."""
         with self._lock:
             case = self.cases.get(kind)
@@ -198,27 +198,27 @@ class Router(Stoppable):
         if name == "no_route":
             raise _no_route("NO_POSSIBLE_ROUTE", "No routes found for the input you provided.")
         if name == "429":
-            raise _limited(self.limit, str(case.get("seconds", 60)))
+            raise _refuse_limited(self.limit, str(case.get("seconds", 60)))
         if name.isdecimal():
             raise Refused(int(name), _SERVER, "Something went wrong")
         return JsonResponse({})
 
     def _command(self, name: str, body: dict[str, Any]) -> JsonResponse:
         if name == "cases":
-            self.cases = _merged(self.cases, body)
+            self.cases = _merge(self.cases, body)
         elif name == "says":
-            self.says = _merged(self.says, {hash_.lower(): said for hash_, said in body.items()})
+            self.says = _merge(self.says, {hash_.lower(): said for hash_, said in body.items()})
         elif name == "relayer":
             self.relayer.is_paused = bool(body["isPaused"])
         elif name == "fill":
-            self.relayer.fill(self._deposited(body["txHash"]), bool(body.get("fails")))
+            self.relayer.fill(self._find_deposit(body["txHash"]), bool(body.get("fails")))
         elif name == "refund":
-            self.relayer.refund(self._deposited(body["txHash"]))
+            self.relayer.refund(self._find_deposit(body["txHash"]))
         elif name != "state":
             raise Refused(404, _NOT_FOUND, "unknown command")
         return JsonResponse({"cases": self.cases, "says": self.says, "isPaused": self.relayer.is_paused})
 
-    def _deposited(self, hash_: str) -> Deposited:
+    def _find_deposit(self, hash_: str) -> Deposited:
         bridge = self.relayer.bridge
         for network in bridge.chains:
             for deposited in bridge.deposits_of(network, hash_):
@@ -226,7 +226,7 @@ class Router(Stoppable):
         raise Refused(404, _NOT_FOUND, f"no deposit of {hash_}")
 
 
-def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in {**old, **new}.items() if value is not None}
 
 
@@ -239,7 +239,7 @@ def _limit_headers(limit: int, remaining: int, reset: str) -> dict[str, str]:
     return {"ratelimit-limit": str(limit), "ratelimit-remaining": str(remaining), "ratelimit-reset": reset}
 
 
-def _limited(limit: int, reset: str) -> Refused:
+def _refuse_limited(limit: int, reset: str) -> Refused:
     refused = Refused(429, _RATE_LIMIT, f"Rate limit exceeded, retry in {reset} seconds")
     refused.response = JsonResponse(
         refused.response.body, 429, {**_limit_headers(limit, 0, reset), "retry-after": reset}

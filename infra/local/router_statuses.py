@@ -11,11 +11,11 @@ def status_of(bridge: Bridge, hash_: str) -> dict[str, Any]:
     for network, chain in bridge.chains.items():
         transaction = chain.rpc("eth_getTransactionByHash", hash_)
         if transaction is not None:
-            return _found(bridge, network, transaction)
+            return _answer_found(bridge, network, transaction)
     return {"status": "NOT_FOUND"}
 
 
-def _found(bridge: Bridge, network: str, transaction: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_found(bridge: Bridge, network: str, transaction: Mapping[str, Any]) -> dict[str, Any]:
     chain, hash_ = bridge.chains[network], str(transaction["hash"])
     sending = {"txHash": hash_, "txLink": "", "chainId": chain.chain_id}
     common = {"tool": "across", "transactionId": hash_, "fromAddress": transaction["from"], "sending": sending}
@@ -24,10 +24,10 @@ def _found(bridge: Bridge, network: str, transaction: Mapping[str, Any]) -> dict
     if chain.receipt(hash_)["status"] != "0x1":
         return {**common, "status": "FAILED", "substatus": "UNKNOWN_FAILED_ERROR"}
     deposits = bridge.deposits_of(network, hash_)
-    return {**common, **(_followed(bridge, deposits[0], sending) if deposits else {"status": "INVALID"})}
+    return {**common, **(_follow_deposit(bridge, deposits[0], sending) if deposits else {"status": "INVALID"})}
 
 
-def _followed(bridge: Bridge, deposited: Deposited, sending: Mapping[str, Any]) -> dict[str, Any]:
+def _follow_deposit(bridge: Bridge, deposited: Deposited, sending: Mapping[str, Any]) -> dict[str, Any]:
     """What became of a deposit; a transaction with several is taken for its first one."""
     outcome, there = bridge.outcome(deposited), {"chainId": deposited.destination}
     if outcome.filled:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.base.keccak import keccak256
-from chalicelib.base.signatures import typed_data_digest
+from chalicelib.base.signatures import digest_of_typed_data
 from chalicelib.chains.calldata import erc6492
 from infra.local.bytecode import DEPLOYER, MODULES
 from infra.local.chain import Chain
@@ -70,7 +70,7 @@ class SafeTransaction:
 
     def digest(self, chain_id: int, safe: str) -> bytes:
         """Returns the safeTxHash: EIP-712 with chain id and Safe as domain."""
-        return typed_data_digest(
+        return digest_of_typed_data(
             {
                 "domain": {"chainId": chain_id, "verifyingContract": safe},
                 "types": {"SafeTx": _TRANSACTION_TYPE},
@@ -229,7 +229,7 @@ def creation_call(owners: Sequence[str], threshold: int, salt: int) -> bytes:
 
 def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[str]) -> bytes:
     """Returns the Safe's ERC-1271 signature of 32 bytes: its owners' signatures, ordered by address."""
-    safe_digest = typed_data_digest(
+    safe_digest = digest_of_typed_data(
         {
             "domain": {"chainId": chain_id, "verifyingContract": safe},
             "types": {"SafeMessage": [{"name": "message", "type": "bytes"}]},
@@ -240,7 +240,7 @@ def sign_safe_message(chain_id: int, safe: str, digest: bytes, keys: Sequence[st
     return _signatures(safe_digest, keys)
 
 
-def undeployed_signature(owners: Sequence[str], threshold: int, salt: int, signature: bytes) -> bytes:
+def sign_undeployed(owners: Sequence[str], threshold: int, salt: int, signature: bytes) -> bytes:
     """Returns the ERC-6492 signature of a Safe that does not exist yet: it contains the call that creates the Safe."""
     return erc6492.wrap(PROXY_FACTORY, creation_call(owners, threshold, salt), signature)
 

@@ -93,13 +93,13 @@ class SafeTransactionService(Stoppable):
         return JsonResponse({**body, "modules": [], "version": "1.4.1+L2"})
 
     def _one(self, network: str, hash_: str, as_text: bool) -> JsonResponse:
-        proposed = self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_)
+        proposed = self._proposed.get((network, hash_)) or self._find_unproposed(network, hash_)
         return JsonResponse(self._json_of(network, hash_, proposed, as_text)) if proposed else _NOT_FOUND
 
     def _list(self, network: str, safe: str, query: Mapping[str, str], as_text: bool) -> JsonResponse:
-        hashes = {hash_ for on, hash_ in self._proposed if on == network} | set(self._executed(network, safe))
+        hashes = {hash_ for on, hash_ in self._proposed if on == network} | set(self._list_executed(network, safe))
         every = {
-            hash_: self._proposed.get((network, hash_)) or self._executed_unproposed(network, hash_) for hash_ in hashes
+            hash_: self._proposed.get((network, hash_)) or self._find_unproposed(network, hash_) for hash_ in hashes
         }
         chosen = [
             self._json_of(network, hash_, each, as_text)
@@ -218,10 +218,10 @@ class SafeTransactionService(Stoppable):
         query = {"fromBlock": "0x0", "toBlock": "latest", "topics": topics, **({"address": safe} if safe else {})}
         yield from self._chains[network].rpc("eth_getLogs", query)
 
-    def _executed(self, network: str, safe: str) -> list[str]:
+    def _list_executed(self, network: str, safe: str) -> list[str]:
         return [log["topics"][1] for log in self._logs(network, safe, None)]
 
-    def _executed_unproposed(self, network: str, hash_: str) -> _Proposed | None:
+    def _find_unproposed(self, network: str, hash_: str) -> _Proposed | None:
         """Returns an executed transaction without a proposal: decoded from the call; its nonce is found by the hash."""
         chain, log = self._chains[network], next(self._logs(network, None, hash_), None)
         if log is None:

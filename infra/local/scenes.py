@@ -162,7 +162,7 @@ def code_text(step: str) -> str:
     return uri_of("sepolia", transaction, explanation, 0) or ""
 
 
-def _priced(link: dict[str, Any], conversion: dict[str, Any]) -> dict[str, Any]:
+def _body_of_pay(link: dict[str, Any], conversion: dict[str, Any]) -> dict[str, Any]:
     """Returns the body of /pay for an invoice of 25.50 dollars."""
     due = replace(due_of(link, _PAID_IN_FUSDC), fee=BaseUnits(0))
     if conversion["way"] == "on_chain":
@@ -255,15 +255,15 @@ class Scene:
         return result
 
 
-def ended(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
+def ended_body(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
     """Returns status and body of a link that cannot be paid and has no redirectLabel of its own."""
     redirect = {"redirectUrl": LINK["redirectUrl"], "redirectLabel": "Go Back and Close"}
     return status, {"statusCode": status, "message": "told", **redirect, "chain": CHAIN, **body}
 
 
 PAY, EXACT = ("#pay",), ("li:last-child .exact summary",)
-_QUOTED: dict[str, Any] = {"link": (200, _IN_DOLLARS), "pay": (200, _priced(_IN_DOLLARS, _CONVERSION))}
-_PAID = ended(409, requestStatuses=[{"txHash": HASH}])
+_QUOTED: dict[str, Any] = {"link": (200, _IN_DOLLARS), "pay": (200, _body_of_pay(_IN_DOLLARS, _CONVERSION))}
+_PAID = ended_body(409, requestStatuses=[{"txHash": HASH}])
 _EXPIRED = (200, {**LINK, "status": "expired"})
 _CHANGED = (200, {**LINK, "payee": WALLET})
 _PROPOSED = {"safeTxHash": HASH, "safePaymentDeadline": 4_070_908_800}
@@ -298,16 +298,16 @@ SCENES: dict[str, Scene] = {
     "stopped": Scene("trouble-stopped", link=(503, {"code": "payments_stopped"})),
     "odd": Scene("trouble-odd", link=(200, [])),
     "storage": Scene("trouble-storage", before=_NO_STORAGE, press=PAY),
-    "missing": Scene("missing", link=ended(404)),
-    "awaiting": Scene("awaiting", link=ended(403, code="awaiting_chain", status="pending"), waits=True),
+    "missing": Scene("missing", link=ended_body(404)),
+    "awaiting": Scene("awaiting", link=ended_body(403, code="awaiting_chain", status="pending"), waits=True),
     "expired": Scene("expired", link=_EXPIRED),
     "expired-late": Scene("expired", link=_EXPIRED, note=note_of()),
-    "invalidated": Scene("invalidated", link=ended(403, status="invalidated")),
-    "cancelled": Scene("cancelled", link=ended(403, status="cancelled")),
-    "closed": Scene("closed", link=ended(403, status="stopped")),
+    "invalidated": Scene("invalidated", link=ended_body(403, status="invalidated")),
+    "cancelled": Scene("cancelled", link=ended_body(403, status="cancelled")),
+    "closed": Scene("closed", link=ended_body(403, status="stopped")),
     "already-paid": Scene("completed", link=_PAID),
-    "safe-waiting": Scene("safe", link=ended(423, requestStatuses=[_PROPOSED])),
-    "sent-elsewhere": Scene("sent", link=ended(423, requestStatuses=[{"txHash": HASH}])),
+    "safe-waiting": Scene("safe", link=ended_body(423, requestStatuses=[_PROPOSED])),
+    "sent-elsewhere": Scene("sent", link=ended_body(423, requestStatuses=[{"txHash": HASH}])),
     "blocked": Scene("blocked", link=(200, _MULTICALL)),
     "apart": Scene("blocked", link=(200, _MIXED)),
     "part-settled": Scene("blocked", link=(200, {**_MULTICALL, "status": "partially_settled"})),
@@ -333,7 +333,9 @@ SCENES: dict[str, Scene] = {
     "twin": Scene("twin", note=note_of(), noted_under=TOKEN[::-1]),
     "manual": Scene("choose", is_connected=False, press=("#manual summary",)),
     "exchange": Scene(
-        "choose", (200, {**LINK, "plainTransfer": _OWN_ADDRESS}), is_connected=False,
+        "choose",
+        (200, {**LINK, "plainTransfer": _OWN_ADDRESS}),
+        is_connected=False,
         press=("#manual summary", "#exchange-address"),
     ),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
@@ -344,11 +346,13 @@ SCENES: dict[str, Scene] = {
     "review-short": Scene("review", pay=(200, quote_of(hasEnoughBalance=False, hasEnoughGas=False, balance="3.5"))),
     "review-tron": Scene("review", (200, ON_TRON), pay=(200, quote_of(link=ON_TRON)), says=TRON, how="tron"),
     "review-quoted": Scene("review", **_QUOTED),
-    "review-converted": Scene("review", (200, _ON_MAINNET), pay=(200, _priced(_ON_MAINNET, _ON_CHAIN)), press=EXACT),
+    "review-converted": Scene(
+        "review", (200, _ON_MAINNET), pay=(200, _body_of_pay(_ON_MAINNET, _ON_CHAIN)), press=EXACT
+    ),
     "manual-quoted": Scene("choose", **_QUOTED, is_connected=False, press=("#manual summary",)),
     "signing-quoted": Scene("signing", **_QUOTED, says={"eth_sendTransaction": HANGS}, press=PAY),
     "norate": Scene("norate", (200, _IN_DOLLARS), pay=(503, {"message": _NO_RATE})),
-    "foreign": Scene("foreign", pay=ended(403, creatorWalletAddress=_PAYEE)),
+    "foreign": Scene("foreign", pay=ended_body(403, creatorWalletAddress=_PAYEE)),
     "unpayable": Scene("unpayable", pay=(400, {"message": "The recipient is on a sanctions list"})),
     "unsafe": Scene("unsafe", pay=(200, quote_of(amount=_AMOUNT + 1))),
     "unsafe-changed": Scene("unsafe", then=_CHANGED, note=note_of(), waits=True),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from infra.local.scenes import Scene, ended, note_of
+from infra.local.scenes import Scene, ended_body, note_of
 
 _BATCH: dict[str, Any] = {"id": "0x" + "5f" * 32, "calls": "0x" + "3a" * 32, "until": 0, "answered": "0x01"}
 
@@ -17,7 +17,9 @@ def _able(status: str) -> dict[str, Any]:
 
 
 CALLS_SCENES: dict[str, Scene] = {
-    "claimed": Scene("claimed", link=ended(423, code="being_signed", status="pending", signingEndsAt=4_070_908_800)),
+    "claimed": Scene(
+        "claimed", link=ended_body(423, code="being_signed", status="pending", signingEndsAt=4_070_908_800)
+    ),
     "review-once": Scene("review", says=_able("supported")),
     "review-upgrade": Scene("review", says=_able("ready"), press=("#batch",)),
     "calls": Scene("batch", says=_status(100), note=note_of(txHash=None, batch=_BATCH)),

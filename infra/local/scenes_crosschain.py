@@ -8,7 +8,7 @@ from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_de
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
-from infra.local.scenes import HANGS, HASH, PAY, TOKEN, WALLET, Scene, body_of, due_of, ended, link_on, note_of
+from infra.local.scenes import HANGS, HASH, PAY, TOKEN, WALLET, Scene, body_of, due_of, ended_body, link_on, note_of
 
 _USDC_ON_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 _FROM_BASE = f'localStorage.setItem("from:{TOKEN}", "base USDC");'
@@ -34,7 +34,7 @@ _WAY = {
 _BACK = {"amount": "12.66", "currency": "USDC", "network": "base", "walletAddress": WALLET}
 
 
-def _routed() -> dict[str, Any]:
+def _body_of_route() -> dict[str, Any]:
     """Returns the body of /pay for the link on arbitrum-one, paid in USDC on base."""
     due, taken = due_of(_ON_ARBITRUM), BaseUnits(12_655_100)
     pool = address_of(ACROSS_SPOKE_POOL, "base")
@@ -69,39 +69,39 @@ def _routed() -> dict[str, Any]:
 def _under_way(**changes: Any) -> tuple[int, Any]:
     """Returns status and body of a link that waits for a payment from another chain."""
     facts = {"crosschainIntents": [{**_WAY, **changes}], "status": "pending"}
-    return ended(423, requestStatuses=[{"txHash": HASH}], **facts)
+    return ended_body(423, requestStatuses=[{"txHash": HASH}], **facts)
 
 
 def _came_to(status: str, **changes: Any) -> "Scene":
     """Returns the scene of a payment from another chain that ended in this way while its link is open."""
     way = {**_WAY, "status": status, **changes}
-    return Scene(f"route-{status}", link=(200, {**_ON_ARBITRUM, "crosschainIntents": [way]}), note=_sent_from_base())
+    return Scene(f"route-{status}", link=(200, {**_ON_ARBITRUM, "crosschainIntents": [way]}), note=_body_from_base())
 
 
-def _arrived(statuses: list[dict[str, str]], **changes: Any) -> Scene:
+def _scene_of_arrival(statuses: list[dict[str, str]], **changes: Any) -> Scene:
     """Returns the scene of a payment from another chain that has arrived at a link which is paid."""
     way = {**_WAY, "status": "settled", "stage": "destination", **changes}
     return Scene(
-        "completed", link=ended(409, requestStatuses=statuses, crosschainIntents=[way]), note=_sent_from_base()
+        "completed", link=ended_body(409, requestStatuses=statuses, crosschainIntents=[way]), note=_body_from_base()
     )
 
 
-def _sent_from_base() -> dict[str, Any]:
+def _body_from_base() -> dict[str, Any]:
     return note_of(chainId=8453, source={"network": "base", "symbol": "USDC"}, fillBy=4_070_908_800)
 
 
 CROSSCHAIN_SCENES: dict[str, Scene] = {
     "route-offered": Scene("review", link=_OFFERED, pay=(200, body_of("arbitrum-one", due_of(_ON_ARBITRUM)))),
-    "route-chosen": Scene("review", link=_OFFERED, pay=(200, _routed()), before=_FROM_BASE),
+    "route-chosen": Scene("review", link=_OFFERED, pay=(200, _body_of_route()), before=_FROM_BASE),
     "route-signing": Scene(
         "signing",
         link=_OFFERED,
-        pay=(200, _routed()),
+        pay=(200, _body_of_route()),
         says={"eth_sendTransaction": HANGS, "eth_chainId": {"result": "0x2105"}},
         before=_FROM_BASE,
         press=PAY,
     ),
-    "route-sent": Scene("route-source", link=_under_way(stage="source"), note=_sent_from_base()),
+    "route-sent": Scene("route-source", link=_under_way(stage="source"), note=_body_from_base()),
     "route-bridge": Scene("route-bridge", link=_under_way()),
     "route-refunding": Scene("route-refunding", link=_under_way(status="refunding", stage="refunding")),
     "route-unknown": Scene("route-unknown", link=_under_way(status="unknown")),
@@ -112,7 +112,7 @@ CROSSCHAIN_SCENES: dict[str, Scene] = {
     "route-failed": _came_to("failed", stage="source"),
     "route-replaced": _came_to("replaced", stage="source"),
     "route-lapsed": _came_to("lapsed", stage="source"),
-    "route-surplus": _arrived([], isSurplus=True),
-    "route-coming": _arrived([{"txHash": HASH}], status="pending", stage="bridge"),
-    "route-paid": _arrived([{"txHash": HASH}], destinationTxHash=HASH),
+    "route-surplus": _scene_of_arrival([], isSurplus=True),
+    "route-coming": _scene_of_arrival([{"txHash": HASH}], status="pending", stage="bridge"),
+    "route-paid": _scene_of_arrival([{"txHash": HASH}], destinationTxHash=HASH),
 }

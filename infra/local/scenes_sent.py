@@ -2,7 +2,7 @@
 
 import json
 
-from infra.local.scenes import HASH, LINK, PAY, TOKEN, Scene, ended, error_of, note_of, quote_of
+from infra.local.scenes import HASH, LINK, PAY, TOKEN, Scene, ended_body, error_of, note_of, quote_of
 
 _ALLOWED = quote_of()
 _ALLOWED |= {
@@ -13,7 +13,7 @@ _ALLOWED |= {
 _OTHER = "0x" + "9c0d" * 16
 _SURPLUS = {"network": "sepolia", "status": "surplus", "excessAmount": "12.5", "currency": "fUSDC-sepolia"}
 _WAITING = {"txHash": HASH, "network": "sepolia", "status": "waiting"}
-_PAID_TWICE = ended(409, requestStatuses=[{"txHash": _OTHER}], sentTransactions=[{"txHash": HASH, **_SURPLUS}])
+_PAID_TWICE = ended_body(409, requestStatuses=[{"txHash": _OTHER}], sentTransactions=[{"txHash": HASH, **_SURPLUS}])
 _SENT_HERE = f"localStorage.setItem('sent:{TOKEN}', '{json.dumps({'secret': '5e' * 32, 'hashes': [HASH]})}');"
 _DECLINES = {"eth_sendTransaction": error_of(4001), "eth_getCode": {"result": "0x"}}
 

@@ -19,8 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route, WebSocketRoute, sync_playwright
 
 from chalicelib.base.languages import language_of
-from chalicelib.pages.api import drawn
-from chalicelib.pages.assets import assets, locale, served
+from chalicelib.pages.api import draw_qr_code
+from chalicelib.pages.assets import assets, locale, served_assets
 from chalicelib.pages.html import Absence
 from chalicelib.pages.html import page as page_html
 from chalicelib.platform.settings import Settings
@@ -100,7 +100,7 @@ class Stage:
             if not _answer(route, scene, self._asked):
                 unanswered.append(route)
 
-        with self._opened(scene) as page:
+        with self._open_page(scene) as page:
             page.route("**/*", answer)
             if scene.facts:
                 _open_unscripted(page, "en")
@@ -113,7 +113,7 @@ class Stage:
             page.unroute_all(behavior="ignoreErrors")  # requests from now on are ignored
 
     @contextmanager
-    def _opened(self, scene: Scene) -> Iterator[Page]:
+    def _open_page(self, scene: Scene) -> Iterator[Page]:
         """Yields an empty page with the scene's wallets."""
         if scene.waits or scene.facts or scene.has_relay:
             context = self._context(locale=None if scene.facts else "en")
@@ -257,7 +257,7 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
         if response is not None:
             route.fulfill(status=response[0], json=response[1], headers=cors)
         return response is not None
-    asset = served().get(url.path.removeprefix("/pages/"))
+    asset = served_assets().get(url.path.removeprefix("/pages/"))
     if url.path == "/":
         accepted = route.request.headers.get("accept-language", "")
         settings = replace(_SETTINGS, walletconnect_project_id=PROJECT if scene.has_relay else "")
@@ -267,7 +267,7 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
     elif asset is not None and asset != assets().get(scene.lacks):
         route.fulfill(body=asset.text, content_type=asset.content_type)
     elif url.path == "/pages/qr.svg":
-        route.fulfill(body=drawn(code_text(parse_qs(url.query)["step"][0])), content_type="image/svg+xml")
+        route.fulfill(body=draw_qr_code(code_text(parse_qs(url.query)["step"][0])), content_type="image/svg+xml")
     else:
         route.fulfill(status=404)
     return True

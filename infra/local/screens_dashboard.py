@@ -18,10 +18,10 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Browser, Page, Route
 
 import chalicelib
-from chalicelib.pages.api import drawn
-from chalicelib.pages.dashboard_html import page, served
+from chalicelib.pages.api import draw_qr_code
+from chalicelib.pages.dashboard_html import page, served_files
 from chalicelib.platform.settings import Settings
-from infra.documents.api import written
+from infra.documents.api import read_document
 from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
@@ -155,14 +155,14 @@ def answering(answers: Answers) -> Callable[[Route], None]:
 
     def answer(route: Route) -> None:
         path = urlsplit(route.request.url).path
-        asset = served().get(path.removeprefix("/dashboard/files/"))
+        asset = served_files().get(path.removeprefix("/dashboard/files/"))
         if asset is not None:
             route.fulfill(body=asset.text, content_type=asset.content_type)
         elif path.startswith("/dashboard"):
             route.fulfill(body=page(_SETTINGS), content_type="text/html; charset=utf-8")
         elif path == "/pages/qr.svg":
             route.fulfill(
-                body=drawn("https://pay.example/?token=01M81GWADTG430DT5ZY44SN900"), content_type="image/svg+xml"
+                body=draw_qr_code("https://pay.example/?token=01M81GWADTG430DT5ZY44SN900"), content_type="image/svg+xml"
             )
         else:
             _answer_call(route, answers)
@@ -212,4 +212,4 @@ def _routes() -> list[ModuleType]:
 
 @cache
 def _examples() -> dict[str, Any]:
-    return answers_in(written())
+    return answers_in(read_document())

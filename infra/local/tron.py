@@ -172,13 +172,13 @@ class TronNode(TronBlocks, Stoppable):
         }
 
     def _on_triggersmartcontract(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = self._built(parameters)
+        transaction = self._build_transaction(parameters)
         if not self._has_code(transaction.call.contract):
             return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "No contract or not a valid smart contract")}
         return {"result": {"result": True}, "transaction": transaction.json()}
 
     def _on_triggerconstantcontract(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
-        transaction = self._built(parameters)
+        transaction = self._build_transaction(parameters)
         if not self._has_code(transaction.call.contract):
             return {"result": _refusal("CONTRACT_VALIDATE_ERROR", "Smart contract is not exist.")}
         call = {"from": _hex20(transaction.call.owner), **_evm_call(transaction.call)}
@@ -239,7 +239,7 @@ class TronNode(TronBlocks, Stoppable):
 
     # --- transactions ---
 
-    def _built(self, parameters: dict[str, Any]) -> Transaction:
+    def _build_transaction(self, parameters: dict[str, Any]) -> Transaction:
         """Returns the unsigned transaction of a call, with the newest block as its reference block."""
         data = parameters.get("data") or ""
         if parameters.get("function_selector"):
@@ -257,7 +257,7 @@ class TronNode(TronBlocks, Stoppable):
             timestamp=now,
             permission_id=int(parameters.get("Permission_id") or 0),
         )
-        return Transaction(call, call.encoded())
+        return Transaction(call, call.encode())
 
     def _execute(self, transaction: Transaction) -> tuple[str, str] | None:
         """Checks a transaction as java-tron does, then executes it; returns (code, message) if it is refused."""

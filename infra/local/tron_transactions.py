@@ -104,7 +104,7 @@ class Call:
     def _type_url(self) -> str:
         return f"type.googleapis.com/protocol.{self.type}"
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """Returns raw_data as bytes."""
         value = _bytes(1, self.owner) + _bytes(2, self.contract) + _int(3, self.call_value) + _bytes(4, self.data)
         any_ = _bytes(1, self._type_url.encode()) + _bytes(2, value)
@@ -146,7 +146,7 @@ class Transaction:
             signatures = tuple(bytes.fromhex(text.removeprefix("0x")) for text in body.get("signature") or ())
         except (ValueError, AttributeError, TypeError) as error:
             raise Malformed(f"signature: {error}") from error
-        return cls(call, call.encoded(), signatures)
+        return cls(call, call.encode(), signatures)
 
     @classmethod
     def of_hex(cls, text: str) -> Self:

@@ -184,7 +184,7 @@ class Relay(Stoppable):
 def client_of(token: str, relay_url: str) -> str:
     """The id of a client by its token: a JWT signed by the Ed25519 key in its issuer, a did:key. Raises Refused."""
     try:
-        head, claims, signature = (_decoded(each) for each in token.split("."))
+        head, claims, signature = (_decode_base64(each) for each in token.split("."))
         header, payload = json.loads(head), json.loads(claims)
         method, _, key = payload["iss"].rpartition(":z")
         raw = _base58(key)
@@ -199,7 +199,7 @@ def client_of(token: str, relay_url: str) -> str:
     return str(payload["iss"])
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

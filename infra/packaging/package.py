@@ -111,7 +111,7 @@ def _put_zips(copy: Path, architecture: str, python: str, layer: bool) -> None:
     code, packages = zip_names(copy, architecture, python)
     write_code(copy, code, python)
     if layer:
-        packages.hardlink_to(_kept_layer({"arm64": "aarch64"}.get(architecture, architecture), python))
+        packages.hardlink_to(_keep_layer({"arm64": "aarch64"}.get(architecture, architecture), python))
 
 
 def zip_names(project: Path, architecture: str, python: str) -> tuple[Path, Path]:
@@ -123,7 +123,7 @@ def zip_names(project: Path, architecture: str, python: str) -> tuple[Path, Path
     return Path(code), Path(layer)
 
 
-def _kept_layer(machine: str, python: str) -> Path:
+def _keep_layer(machine: str, python: str) -> Path:
     """The layer in PACKAGES, which is built if it is not there. It appears there in one step."""
     kept = PACKAGES / f"layer-{layer_key(LOCK, machine, python)}.zip"
     if not kept.exists():

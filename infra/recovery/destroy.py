@@ -17,7 +17,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import APP
-from infra.account import deployed_record, rest_api_id
+from infra.account import read_deployed_record, rest_api_id
 from infra.configuration import stages
 from infra.hosts import stack_of
 from infra.local.pythons import HERE
@@ -69,7 +69,7 @@ def _remove_all_but_first_stack(target: Target, with_data: bool) -> None:
     with step("Functions and API"), project_copy(target.stage, settings, layer=False) as copy:
         record = copy / ".chalice" / "deployed" / f"{target.stage}.json"
         record.parent.mkdir()
-        record.write_text(json.dumps(deployed_record(target.client, target.stage)))
+        record.write_text(json.dumps(read_deployed_record(target.client, target.stage)))
         chalice(copy, ["delete", "--stage", target.stage], HERE, target.environment)
     if not has_stack(cloudformation, first):
         return

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from infra.account import deployed_record
+from infra.account import read_deployed_record
 from infra.iam import function_name
 from infra.stack import DeploymentStopped
 from infra.target import Target
@@ -22,7 +22,9 @@ def pause(target: Target, drain_seconds: float | None = None) -> None:
     _set(target, resources, running=False)
     lambda_ = target.client("lambda")
     for each in _queues(resources):
-        while settled(lambda_, each["event_uuid"], each["queue"]) != "Disabled":  # it starts functions until then
+        while (
+            wait_until_settled(lambda_, each["event_uuid"], each["queue"]) != "Disabled"
+        ):  # it starts functions until then
             time.sleep(1)
     if drain_seconds is None:
         timeouts = [lambda_.get_function_configuration(FunctionName=name)["Timeout"] for name in _functions(resources)]
@@ -36,7 +38,9 @@ def is_off(target: Target) -> bool:
     function = lambda_.get_function(FunctionName=function_name(target.stage, "api_handler"))
     return (
         function.get("Concurrency", {}).get("ReservedConcurrentExecutions") == 0
-        or any(settled(lambda_, each["event_uuid"], each["queue"]) == "Disabled" for each in _queues(resources))
+        or any(
+            wait_until_settled(lambda_, each["event_uuid"], each["queue"]) == "Disabled" for each in _queues(resources)
+        )
         or any(events.describe_rule(Name=name)["State"] == "DISABLED" for name in _rules(resources))
     )
 
@@ -62,7 +66,7 @@ def _set(target: Target, resources: list[dict[str, str]], running: bool) -> None
         _set_api(target, resources, running)
     lambda_, events = target.client("lambda"), target.client("events")
     for each in _queues(resources):
-        if (settled(lambda_, each["event_uuid"], each["queue"]) == "Enabled") != running:
+        if (wait_until_settled(lambda_, each["event_uuid"], each["queue"]) == "Enabled") != running:
             lambda_.update_event_source_mapping(UUID=each["event_uuid"], Enabled=running)
     for name in _rules(resources):
         change: Any = events.enable_rule if running else events.disable_rule
@@ -81,7 +85,7 @@ def _set_api(target: Target, resources: list[dict[str, str]], running: bool) -> 
         lambda_.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
 
 
-def settled(lambda_: Any, uuid: str, queue: str) -> str:
+def wait_until_settled(lambda_: Any, uuid: str, queue: str) -> str:
     """The state of how Lambda reads a queue, when it is not being changed: until then it takes no other change."""
     deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
     while True:
@@ -106,5 +110,5 @@ def _functions(resources: list[dict[str, str]]) -> list[str]:
 
 
 def _resources(target: Target) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = deployed_record(target.client, target.stage)["resources"]
+    found: list[dict[str, str]] = read_deployed_record(target.client, target.stage)["resources"]
     return found

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chalicelib.base.parallel import done_within, each_done
+from chalicelib.base.parallel import each_done, run_within
 from tests.support.patience import patience
 
 
@@ -45,7 +45,7 @@ def test_an_error_is_raised_once_nothing_runs_any_more() -> None:
 
 
 def test_no_tasks_have_no_results() -> None:
-    assert done_within(1, [], 0) == []
+    assert run_within(1, [], 0) == []
 
 
 def test_results_are_in_the_order_of_the_tasks_which_run_at_the_same_time() -> None:
@@ -61,7 +61,7 @@ def test_results_are_in_the_order_of_the_tasks_which_run_at_the_same_time() -> N
         second.set()
         return name
 
-    assert done_within(30, [first, lambda: other("second"), lambda: other("third")], 20) == ["first", "second", "third"]
+    assert run_within(30, [first, lambda: other("second"), lambda: other("third")], 20) == ["first", "second", "third"]
 
 
 def test_an_error_of_a_task_is_raised() -> None:
@@ -69,7 +69,7 @@ def test_an_error_of_a_task_is_raised() -> None:
         raise LookupError("nothing there")
 
     with pytest.raises(LookupError, match="nothing there"):
-        done_within(30, [lambda: "fine", fail], 2)
+        run_within(30, [lambda: "fine", fail], 2)
 
 
 def test_what_is_not_done_in_time_is_not_waited_for_and_what_has_not_begun_never_begins() -> None:
@@ -81,7 +81,7 @@ def test_what_is_not_done_in_time_is_not_waited_for_and_what_has_not_begun_never
         return name
 
     tasks = [lambda: "at once", *(partial(slow, name) for name in "ab")]
-    found = done_within(0.2, tasks, 1)
+    found = run_within(0.2, tasks, 1)
     assert (found, begun, released.is_set()) == (["at once", None, None], ["a"], False)
     released.set()
     time.sleep(0.1)

@@ -17,13 +17,13 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import (
     MAX_SIGNATURE_BYTES,
+    digest_of_typed_data,
     personal_digest,
     recover_digest,
     recover_personal,
     recover_tron,
     signature_bytes,
     tron_digest,
-    typed_data_digest,
 )
 from chalicelib.platform.access.sessions.records import Wallet
 from tests.oracles.node import ask
@@ -85,7 +85,7 @@ def test_typed_data_that_viem_signs_has_our_digest() -> None:
     cases = [typed_data(Random(seed)) for seed in range(150)]
     answers = ask([{"ask": "typed", "key": KEY, "typed": typed} for typed in cases])
     for typed, answer in zip(cases, answers, strict=True):
-        digest = typed_data_digest(typed)
+        digest = digest_of_typed_data(typed)
         assert hex_of(digest) == answer["digest"], typed
         assert recover_digest(digest, signature_bytes(answer["signature"])) == WALLET.address
 
@@ -94,7 +94,7 @@ def test_typed_data_that_tronweb_signs_has_our_digest() -> None:
     cases = [typed_data(Random(seed), tron=True) for seed in range(150)]
     answers = ask([{"ask": "tronTyped", "key": KEY, "typed": typed} for typed in cases])
     for typed, answer in zip(cases, answers, strict=True):
-        digest = typed_data_digest(typed)
+        digest = digest_of_typed_data(typed)
         assert hex_of(digest) == answer["digest"], typed
         assert recover_digest(digest, signature_bytes(answer["signature"])) == WALLET.address
         assert answer["address"] == TRON_WALLET
@@ -104,14 +104,14 @@ def test_typed_data_that_tronweb_signs_has_our_digest() -> None:
 def test_typed_data_has_the_digest_of_eth_account(random: Random) -> None:
     typed = typed_data(random)
     encoded = encode_typed_data(typed["domain"], typed["types"], typed["message"])
-    assert typed_data_digest(typed) == keccak256(b"\x19\x01" + encoded.header + encoded.body)
+    assert digest_of_typed_data(typed) == keccak256(b"\x19\x01" + encoded.header + encoded.body)
 
 
 def test_the_libraries_accept_signatures_over_our_digests_and_no_others() -> None:
     typed, tron_typed = typed_data(Random(1)), typed_data(Random(1), tron=True)
     by = {
         "verify": {"message": "hello", "signature": hex_of(signed(personal_digest("hello")))},
-        "verifyTyped": {"typed": typed, "signature": hex_of(signed(typed_data_digest(typed)))},
+        "verifyTyped": {"typed": typed, "signature": hex_of(signed(digest_of_typed_data(typed)))},
     }
     stranger = Account.create().address
     verdicts = ask(
@@ -120,7 +120,7 @@ def test_the_libraries_accept_signatures_over_our_digests_and_no_others() -> Non
     )
     assert verdicts == [True, True, False, False]
     tron_signature = hex_of(signed(tron_digest("hello")))
-    typed_question = {"typed": tron_typed, "signature": hex_of(signed(typed_data_digest(tron_typed)))}
+    typed_question = {"typed": tron_typed, "signature": hex_of(signed(digest_of_typed_data(tron_typed)))}
     assert ask(
         [
             {"ask": "verifyTron", "message": "hello", "signature": tron_signature},
@@ -243,13 +243,13 @@ def test_what_is_not_a_signature_is_refused(text: str) -> None:
 def test_values_that_are_not_of_their_type_are_refused(kind: str, value: Any) -> None:
     typed = {**MAIL, "types": {"Mail": [{"name": "to", "type": kind}]}, "message": {"to": value}}
     with pytest.raises((ValueError, LookupError, OverflowError, BadRequest)):
-        typed_data_digest(typed)
+        digest_of_typed_data(typed)
 
 
 def test_a_missing_member_is_refused_and_one_too_many_is_not_signed() -> None:
     with pytest.raises(KeyError):
-        typed_data_digest({**MAIL, "message": {"to": WALLET.address}})
-    assert typed_data_digest({**MAIL, "message": {**MAIL["message"], "more": 1}}) == typed_data_digest(MAIL)
+        digest_of_typed_data({**MAIL, "message": {"to": WALLET.address}})
+    assert digest_of_typed_data({**MAIL, "message": {**MAIL["message"], "more": 1}}) == digest_of_typed_data(MAIL)
 
 
 def test_every_part_of_typed_data_is_in_its_digest() -> None:
@@ -259,4 +259,4 @@ def test_every_part_of_typed_data_is_in_its_digest() -> None:
         {"message": {**MAIL["message"], "n": 2}},
         {"types": {"Mail": list(reversed(MAIL["types"]["Mail"]))}},
     ]
-    assert len({typed_data_digest({**MAIL, **other}) for other in [{}, *others]}) == 5
+    assert len({digest_of_typed_data({**MAIL, **other}) for other in [{}, *others]}) == 5

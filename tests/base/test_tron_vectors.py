@@ -11,12 +11,12 @@ import pytest
 from chalicelib.base.addresses import address_bytes, evm_address, tron_address, tron_address_of, tron_to_evm
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import (
+    digest_of_typed_data,
     personal_digest,
     recover_digest,
     recover_tron,
     signature_bytes,
     tron_digest,
-    typed_data_digest,
 )
 from chalicelib.chains.calldata.batch import BatchItem, pay_tron_batch
 from chalicelib.chains.calldata.erc20 import approve
@@ -56,7 +56,7 @@ def check_typed_data(vector: Vector) -> None:
     entry = vector.entry
     typed = {**entry, "message": entry.get("message", entry.get("value"))}
     typed.setdefault("primaryType", primary_type(entry["types"]))
-    digest = typed_data_digest(typed)
+    digest = digest_of_typed_data(typed)
     assert "0x" + digest.hex() == entry["hash"]
     signer = recover_digest(digest, signature_bytes(entry["signature"]))
     assert signer is not None

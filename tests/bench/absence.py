@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, require_network
 from tests.bench.figures import Figure
 from tests.bench.steps import IdleNetwork, idle_network, idle_networks
 
@@ -43,4 +43,4 @@ def _read(network: str, nodes: int, every: int | None) -> IdleNetwork:
     if (nodes, every) == (1, None):
         return next(each for each in idle_networks() if each.name == network)
     settings = {} if every is None else {"headers_every": {network: every}}
-    return idle_network(known_network(network), nodes, **settings)
+    return idle_network(require_network(network), nodes, **settings)

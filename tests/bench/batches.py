@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.payments.payable.rules import amounts_owed, direct
 from chalicelib.payments.requests.references import payment_reference
 from infra.local.chain import Chain
 from tests.bench.conversions import beside_package
@@ -73,12 +73,12 @@ def _children(count: int) -> list[PayableLink]:
 
 
 def _due(child: PayableLink) -> Due:
-    (owed,) = owed_of([child])
+    (owed,) = amounts_owed([child])
     return direct(owed).due
 
 
 def _built(children: list[PayableLink]) -> Checkout:
-    dues = [direct(owed).due for owed in owed_of(children)]
+    dues = [direct(owed).due for owed in amounts_owed(children)]
     return checkout_calldata.with_approvals(checkout_calldata.pay_together(dues), {})
 
 

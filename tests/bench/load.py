@@ -234,7 +234,7 @@ class _Run:
         waits.sort()
         cursor = scan_store.cursor(self.store, NETWORK)
         assert cursor is not None
-        behind = scan_rules.confirmed_height(len(self.chain.blocks) - 1, confirmations) - cursor.scanned_to
+        behind = scan_rules.height_of_confirmed(len(self.chain.blocks) - 1, confirmations) - cursor.scanned_to
         return Load(
             payments=len(waits),
             p50=waits[len(waits) // 2],

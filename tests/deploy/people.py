@@ -26,7 +26,7 @@ def key_of(cloud: Cloud, person: str) -> dict[str, str]:
     iam, place = cloud.client("iam"), Place(REGION, cloud.client("sts").get_caller_identity()["Account"])
     iam.create_user(UserName=person)
     for name in POLICIES[person]:
-        document = json.dumps(place.filled(PEOPLE[name]("local")))
+        document = json.dumps(place.fill(PEOPLE[name]("local")))
         policy = iam.create_policy(PolicyName=name, PolicyDocument=document)["Policy"]["Arn"]
         iam.attach_user_policy(UserName=person, PolicyArn=policy)
     key = iam.create_access_key(UserName=person)["AccessKey"]

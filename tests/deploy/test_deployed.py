@@ -35,7 +35,7 @@ from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.store import Store, WriteConflict
 from infra import admin
 from infra import deploy as deployment
-from infra.account import deployed_record, rest_api_id
+from infra.account import read_deployed_record, rest_api_id
 from infra.configuration import ROOT, variables_of
 from infra.deploy import deploy, finish
 from infra.iam import ACCESS, function_name
@@ -426,7 +426,7 @@ def test_the_operator_may_run_every_command_of_the_runbook(
 @pytest.fixture(scope="module")
 def redeployed(cloud: Cloud, api: Api) -> Redeployment:
     """A second deployment, with a link made before it and functions in the account that the app does not have."""
-    token, before = api.create_link(), deployed_record(cloud.client, "local")
+    token, before = api.create_link(), read_deployed_record(cloud.client, "local")
     make_function(cloud, name=f"{PREFIX}-retired", role=f"{PREFIX}-retired")
     make_function(cloud, name=f"{PREFIX}-stranger", role="stranger")
     deploy_to(cloud)
@@ -436,7 +436,7 @@ def redeployed(cloud: Cloud, api: Api) -> Redeployment:
 def test_a_second_deployment_makes_nothing_twice_and_loses_nothing(
     cloud: Cloud, api: Api, redeployed: Redeployment
 ) -> None:
-    assert unversioned(deployed_record(cloud.client, "local")) == unversioned(redeployed.before)
+    assert unversioned(read_deployed_record(cloud.client, "local")) == unversioned(redeployed.before)
     apis = cloud.client("apigateway").get_rest_apis()["items"]
     assert len([each for each in apis if each["name"] == "payment-requests"]) == 1
     assert len(cloud.client("lambda").list_event_source_mappings()["EventSourceMappings"]) == CONSUMERS

@@ -33,7 +33,7 @@ def deployer(cloud: Cloud) -> Target:
     iam.put_user_policy(
         UserName="deployer",
         PolicyName="waf",
-        PolicyDocument=json.dumps(Place(REGION, account).filled(PEOPLE["waf"]("local"))),
+        PolicyDocument=json.dumps(Place(REGION, account).fill(PEOPLE["waf"]("local"))),
     )
     return target
 

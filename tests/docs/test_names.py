@@ -24,7 +24,7 @@ from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording.events import payment_event, refunded_event, removed_event
 from chalicelib.payments.recording.matching import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
-from chalicelib.payments.recording.offramps import followed
+from chalicelib.payments.recording.offramps import follow_order
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
 from chalicelib.payments.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction
@@ -276,7 +276,7 @@ def events_of_payouts(world: World, context: EventContext) -> tuple[Event, ...]:
     order = replace(load_order(world.services, request), paid_at=START)
     report = OrderReport(1, "bounced")
     advance = after_report(order, report, START, timedelta(minutes=10))
-    return followed(Payable((request,), order=order), advance, request, None, context).events
+    return follow_order(Payable((request,), order=order), advance, request, None, context).events
 
 
 def converted(link: Link, request: Request, context: EventContext) -> list[Event]:

@@ -3,7 +3,7 @@
 import pytest
 
 from chalicelib.platform.http.operation import OPERATIONS
-from infra.documents.api import written
+from infra.documents.api import read_document
 from infra.documents.openapi import build
 from infra.documents.operations import Texts, answers_in, check_names, texts_in, texts_of
 from tests.support.running import app
@@ -44,7 +44,7 @@ def test_a_text_that_is_missing_is_named_with_its_file(tables: dict[str, dict[st
 
 
 def test_a_response_that_is_missing_is_named() -> None:
-    answers = {name: answer for name, answer in answers_in(written()).items() if name != "revoke_api_key"}
+    answers = {name: answer for name, answer in answers_in(read_document()).items() if name != "revoke_api_key"}
     with pytest.raises(LookupError, match=r"^docs/openapi\.json has no response of revoke_api_key: run `make docs`$"):
         build("https://api.example.com", answers)
 

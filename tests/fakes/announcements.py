@@ -13,7 +13,7 @@ from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.payments.payable.rules import amounts_owed, direct
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from tests.fakes.world import PREFIX, World
@@ -28,7 +28,7 @@ def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
 
 def paying(payment: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
     """A proposal of what `/pay` returns for a Safe to pay a single link."""
-    (owed,) = owed_of([payment])
+    (owed,) = amounts_owed([payment])
     transactions = with_approvals(pay_one(direct(owed).due), {}).transactions
     return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
 

@@ -23,8 +23,8 @@ from chalicelib.chains.catalogue.contracts import (
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.networks import network_of_chain
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, fills_in, sent_tokens
-from chalicelib.chains.nodes.bridges.fills import brought
+from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, fills_in, sum_of_sent_tokens
+from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.full_blocks import LogFilter
@@ -416,7 +416,7 @@ class FakeChain:
         return tuple(self._payer_of(payment, logs.get(payment.tx_hash, [])) for payment in payments)
 
     def _payer_of(self, paid: PaidTransfer, logs: list[dict[str, Any]]) -> PaymentSender | None:
-        for each in brought(self.network, logs) if fills_in(self.network, logs) else ():
+        for each in payments_of_fills(self.network, logs) if fills_in(self.network, logs) else ():
             if each.payment.event_key == paid.event_key:
                 origin = network_of_chain(each.fill.origin_chain_id)
                 assert each.fill.depositor is not None and origin is not None
@@ -432,7 +432,7 @@ class FakeChain:
 
     def returns(self, token: str, depositor: str, least: int, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
         pool = address_of(ACROSS_SPOKE_POOL, self.network)
-        sent = ((log, sent_tokens([log], token, pool, depositor)) for log in self._logs_in(blocks))
+        sent = ((log, sum_of_sent_tokens([log], token, pool, depositor)) for log in self._logs_in(blocks))
         return tuple(
             LoggedReturn(amount, log["transactionHash"], int(log["blockNumber"], 16), log["blockHash"])
             for log, amount in sent
@@ -592,7 +592,7 @@ class FakeChains:
 
     @property
     def networks(self) -> tuple[str, ...]:
-        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.record_call("secretsmanager:GetSecretValue", "rpc-urls")
         return tuple(self._chains)
 
     def add(self, chain: FakeChain) -> None:
@@ -600,7 +600,7 @@ class FakeChains:
         self._chains.setdefault(chain.network, chain)
 
     def of(self, network: str) -> FakeChain:
-        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.record_call("secretsmanager:GetSecretValue", "rpc-urls")
         if network not in self._chains:
             raise ChainUnavailable(f"This deployment has no node for {network}")
         return self._chains[network]

@@ -61,7 +61,7 @@ class FakeCompliance(Compliance):
     def _send(
         self, method: str, path: str, content: Mapping[str, Any] | None, key: str | None = None
     ) -> tuple[int, bytes]:
-        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")  # the provider's key
+        aws_calls.record_call("secretsmanager:GetSecretValue", "rpc-urls")  # the provider's key
         self.calls.append((method, path))
         trouble = self.trouble(method, path)
         if trouble == "down":

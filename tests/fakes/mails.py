@@ -23,7 +23,7 @@ class FakeSes:
     taken_first: bool = False
 
     def send(self, message: Message) -> str:
-        aws_calls.stood_in("ses:SendEmail", "mails")
+        aws_calls.record_call("ses:SendEmail", "mails")
         if self.refusals and not self.taken_first:
             raise self.refusals.pop(0)
         self.sent.append(message)

@@ -23,7 +23,7 @@ from chalicelib.platform.storage.store import (
     Unchanged,
     Write,
     WriteConflict,
-    written,
+    with_next_version,
 )
 from infra.local import calls as aws_calls
 
@@ -144,7 +144,7 @@ class MemoryStore(Store):
         if len(writes) > 1 or not isinstance(writes[0], Record):
             self._count("TransactWriteItems")
             for write in writes:
-                aws_calls.stood_in(f"dynamodb:{_action(write)}", _table_of(write))
+                aws_calls.record_call(f"dynamodb:{_action(write)}", _table_of(write))
         else:
             self._count(_action(writes[0]), _table_of(writes[0]))
         keys = [each.key if isinstance(each, Record) else each.record.key for each in writes]
@@ -173,7 +173,7 @@ class MemoryStore(Store):
 
     def _put(self, key: Key, record: Any) -> None:
         self._remove(key)
-        self._records[key] = self._kinds.setdefault(type(record), {})[key] = written(record)
+        self._records[key] = self._kinds.setdefault(type(record), {})[key] = with_next_version(record)
         insort(self._sorted.setdefault((key.table, key.pk), []), key.sk)
         if record.next_due is not None:
             self._due.setdefault((key.table, _shard(record, key)), {})[key] = record.next_due
@@ -202,7 +202,7 @@ class MemoryStore(Store):
         if calls:
             self.calls[operation] = self.calls.get(operation, 0) + calls
             for resource in resources:
-                aws_calls.stood_in(f"dynamodb:{operation}", resource)
+                aws_calls.record_call(f"dynamodb:{operation}", resource)
 
 
 @cache

@@ -13,7 +13,7 @@ import cbor2
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from chalicelib.accounts.passkeys.rules import decoded, encoded
+from chalicelib.accounts.passkeys.rules import decode_base64url, encode_base64url
 
 _USER_PRESENT, _USER_VERIFIED, _BACKUP_ELIGIBLE, _BACKED_UP, _HAS_CREDENTIAL = 0x01, 0x04, 0x08, 0x10, 0x40
 
@@ -53,8 +53,8 @@ def create(options: dict[str, Any], origin: str, *, synced: bool = False, **chan
     data = key.authenticator_data(rp_id, verified=verified, attested=attested)
     client = client_data("webauthn.create", changes.pop("challenge", options["challenge"]), origin, **changes)
     response = {
-        "clientDataJSON": encoded(client),
-        "attestationObject": encoded(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})),
+        "clientDataJSON": encode_base64url(client),
+        "attestationObject": encode_base64url(cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})),
     }
     return key, _credential(key, response)
 
@@ -67,16 +67,16 @@ def get(key: SoftKey, options: dict[str, Any], origin: str, **changes: Any) -> d
     data = key.authenticator_data(rp_id, verified=verified)
     signature = key.secret.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
     response = {
-        "clientDataJSON": encoded(client),
-        "authenticatorData": encoded(data),
-        "signature": encoded(signature),
+        "clientDataJSON": encode_base64url(client),
+        "authenticatorData": encode_base64url(data),
+        "signature": encode_base64url(signature),
         "userHandle": key.user_handle,
     }
     return _credential(key, response)
 
 
 def _credential(key: SoftKey, response: dict[str, str]) -> dict[str, Any]:
-    text = encoded(key.raw_id)
+    text = encode_base64url(key.raw_id)
     return {"id": text, "rawId": text, "type": "public-key", "response": response, "clientExtensionResults": {}}
 
 
@@ -86,6 +86,6 @@ def with_response(credential: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def flipped(text: str) -> str:
     """The same bytes in base64url with one bit changed."""
-    raw = bytearray(decoded(text))
+    raw = bytearray(decode_base64url(text))
     raw[-1] ^= 1
-    return encoded(bytes(raw))
+    return encode_base64url(bytes(raw))

@@ -31,7 +31,7 @@ def call_of(wallet: TronWallet, to: str, data: str, **changes: Any) -> Call:
 def signed_call(wallet: TronWallet, to: str, data: str, **changes: Any) -> dict[str, Any]:
     """Returns the signed transaction in tronweb's form; `changes` are fields of its call."""
     call = call_of(wallet, to, data, **changes)
-    return Transaction(call, call.encoded(), (sign_raw(wallet, call.encoded()),)).json()
+    return Transaction(call, call.encode(), (sign_raw(wallet, call.encode()),)).json()
 
 
 def signed_raw(wallet: TronWallet, raw: bytes) -> dict[str, Any]:

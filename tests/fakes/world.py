@@ -34,7 +34,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.settings import Settings
-from chalicelib.platform.storage.queue import Message, received
+from chalicelib.platform.storage.queue import Message, continue_chain
 from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.jobs import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
@@ -121,7 +121,7 @@ class VirtualQueue:
     def send(self, queue: str, messages: Sequence[Message]) -> None:
         if messages:
             for action in ("sqs:GetQueueUrl", "sqs:SendMessage"):
-                aws_calls.stood_in(action, queue.removeprefix(f"{PREFIX}-"))
+                aws_calls.record_call(action, queue.removeprefix(f"{PREFIX}-"))
         for message in messages:
             due = self.clock() + timedelta(seconds=message.delay)
             self.messages.append(Waiting(due, queue, message.text, message.group, self.lineage))
@@ -178,11 +178,11 @@ class PlainSecrets:
     gasless_networks: str | None = None
 
     def encrypt(self, text: str, owner: str) -> str:
-        aws_calls.stood_in("kms:Encrypt", f"secrets {owner}")
+        aws_calls.record_call("kms:Encrypt", f"secrets {owner}")
         return f"{owner}:{text}"
 
     def decrypt(self, ciphertext: str, owner: str) -> str:
-        aws_calls.stood_in("kms:Decrypt", f"secrets {owner}")
+        aws_calls.record_call("kms:Decrypt", f"secrets {owner}")
         assert ciphertext.startswith(owner)
         return ciphertext.removeprefix(f"{owner}:")
 
@@ -202,7 +202,7 @@ class PlainSigningKeys:
 
     @property
     def private_key(self) -> bytes:
-        aws_calls.stood_in("secretsmanager:GetSecretValue", "relayer-key")
+        aws_calls.record_call("secretsmanager:GetSecretValue", "relayer-key")
         return hashlib.sha256(self._name.encode()).digest() if self._name else bytes.fromhex("11" * 32)
 
 
@@ -369,7 +369,7 @@ class World:
             assert lineage.count(job.__name__) <= MOST_INVOCATIONS, f"AWS Lambda would end this chain: {lineage}"
         self.queue.lineage = lineage
         try:
-            with received(message.body):
+            with continue_chain(message.body):
                 job(services, message.body)
         except BaseException:
             self._return(message)

@@ -15,7 +15,7 @@ from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.delegate import execute_batch
 from chalicelib.chains.calldata.token_domains import TokenDomain
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless import rules
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
@@ -27,7 +27,7 @@ from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.requests import standalone
 from tests.fakes.world import START, WALLET, World
 
-USDC = known_token("USDC-base")
+USDC = require_token("USDC-base")
 SENDER = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
 
 
@@ -38,12 +38,12 @@ def payment(number: int = 0, sender: str = SENDER, **changes: Any) -> GaslessPay
     now = START + timedelta(seconds=number)
     payment_id = ids.ulid(now, lambda size: bytes([number] * size))
     wish = Wish(payment_id, position, None, WALLET, sender, domain, Price(BaseUnits(120_000), BaseUnits(10**9)))
-    return replace(rules.offered(wish, now), **changes)
+    return replace(rules.offer_payment(wish, now), **changes)
 
 
 def signed(number: int, length: int = 65, **changes: Any) -> GaslessPayment:
     made = payment(number)
-    return replace(rules.accepted(made, bytes(length), False, made.created_at), **changes)
+    return replace(rules.accept_payment(made, bytes(length), False, made.created_at), **changes)
 
 
 def test_what_is_signed_is_the_sum_of_amount_fee_and_network_fee() -> None:
@@ -80,7 +80,7 @@ def test_nothing_is_received_by_a_contract_from_which_anybody_may_spend() -> Non
 @given(st.integers(0, 10**9), st.integers(1, 10**12))
 def test_a_price_covers_the_cost_and_is_never_more_than_the_payment(cost: int, amount: int) -> None:
     try:
-        price = rules.priced(USDC, cost, BaseUnits(1), amount)
+        price = rules.price_gas(USDC, cost, BaseUnits(1), amount)
     except BadRequest:
         assert max(cost, 10_000) > amount
     else:
@@ -88,9 +88,9 @@ def test_a_price_covers_the_cost_and_is_never_more_than_the_payment(cost: int, a
 
 
 def test_the_least_network_fee_is_a_cent_and_the_price_of_gas_has_a_margin_of_a_quarter() -> None:
-    assert rules.priced(USDC, 9_999, BaseUnits(7), 10_000) == Price(BaseUnits(10_000), BaseUnits(7))
+    assert rules.price_gas(USDC, 9_999, BaseUnits(7), 10_000) == Price(BaseUnits(10_000), BaseUnits(7))
     with pytest.raises(BadRequest, match=r"costs 0\.01 USDC now"):
-        rules.priced(USDC, 0, BaseUnits(7), 9_999)
+        rules.price_gas(USDC, 0, BaseUnits(7), 9_999)
     reading = AccountReading(1, 0, BaseUnits(0), BaseUnits(900), BaseUnits(101))
     assert rules.gas_cost(reading) == (1_251, 1_251 * 150_000)
 
@@ -137,7 +137,7 @@ def test_a_payment_is_made_only_while_all_that_it_was_offered_for_is_due() -> No
 
 
 def test_a_node_is_believed_that_a_payment_fails_half_a_minute_after_its_signature() -> None:
-    made = rules.accepted(payment(), b"\1\2", True, START)
+    made = rules.accept_payment(payment(), b"\1\2", True, START)
     assert (made.stage, made.signature, made.runs_code) == (Stage.SIGNED, "0x0102", True)
     assert (made.accepted_at, made.next_due) == (START, START)
     assert not rules.may_contradict(payment(), START + timedelta(days=1))
@@ -153,9 +153,9 @@ def test_what_is_put_off_keeps_its_reason_and_is_looked_at_in_twenty_seconds() -
 
 def test_a_payment_in_a_batch_waits_for_it_and_one_that_has_ended_for_nothing() -> None:
     batch = GaslessBatch("01B", "base", "acct", SENDER, ("01G",), START)
-    sending = rules.begun(batch, signed(0, reason="why"))
+    sending = rules.begin_sending(batch, signed(0, reason="why"))
     assert (sending.stage, sending.batch_id, sending.reason, sending.next_due) == (Stage.SENDING, "01B", None, None)
-    paid = rules.ended(signed(0), Stage.PAID, "0x01", "why", START)
+    paid = rules.end_payment(signed(0), Stage.PAID, "0x01", "why", START)
     assert (paid.stage, paid.tx_hash, paid.reason, paid.ended_at) == (Stage.PAID, "0x01", "why", START)
     assert paid.next_due is None
 
@@ -176,41 +176,41 @@ def test_a_token_is_approved_once_in_a_batch_unless_it_is_already() -> None:
 def test_a_batch_is_of_one_account_and_of_at_most_twenty_payments_that_fit() -> None:
     waiting = [signed(each) for each in range(30)]
     others = [replace(signed(each), account_id="other") for each in range(30, 33)]
-    batch = rules.chosen([*others, *waiting])
+    batch = rules.choose_payments([*others, *waiting])
     assert [each.payment_id for each in batch] == [each.payment_id for each in waiting[:20]]
     made = rules.transaction_of(SENDER, batch, [])
     assert len(made.data) <= 2 * MOST_BYTES
     long = [signed(each, length=1_024) for each in range(30)]
-    assert 0 < len(rules.chosen(long)) < 20
-    assert len(rules.transaction_of(SENDER, rules.chosen(long), []).data) <= 2 * MOST_BYTES
+    assert 0 < len(rules.choose_payments(long)) < 20
+    assert len(rules.transaction_of(SENDER, rules.choose_payments(long), []).data) <= 2 * MOST_BYTES
 
 
 def test_one_that_was_reverted_is_made_alone() -> None:
     first = replace(signed(0), reverts=1)
     waiting = [signed(each) for each in range(1, 4)]
-    assert rules.chosen([*waiting, first]) == (first,)
-    assert rules.chosen([*waiting, replace(first, check_at=START + timedelta(hours=1))]) == tuple(waiting)
+    assert rules.choose_payments([*waiting, first]) == (first,)
+    assert rules.choose_payments([*waiting, replace(first, check_at=START + timedelta(hours=1))]) == tuple(waiting)
 
 
 def test_one_that_was_tried_without_success_comes_after_those_that_were_not() -> None:
     first, other = signed(0), replace(signed(10), account_id="other")
-    assert rules.chosen([first, other]) == (first,)
-    assert rules.chosen([rules.put_off(first, "the node does not say", START), other]) == (other,)
+    assert rules.choose_payments([first, other]) == (first,)
+    assert rules.choose_payments([rules.put_off(first, "the node does not say", START), other]) == (other,)
 
 
 def test_a_payment_that_reverted_twice_or_is_late_is_given_up() -> None:
     request = standalone(World(client=object()).services, currency="USDC-base")
     made = signed(0)
-    assert rules.gone(made, request, START) is None
-    assert rules.gone(replace(made, reverts=1), request, START) is None
-    assert rules.gone(replace(made, reverts=2), request, START) == "its transactions were reverted"
+    assert rules.why_gone(made, request, START) is None
+    assert rules.why_gone(replace(made, reverts=1), request, START) is None
+    assert rules.why_gone(replace(made, reverts=2), request, START) == "its transactions were reverted"
     closed = replace(request, status=RequestStatus.CANCELLED)
-    assert rules.gone(made, closed, START) == "the request was paid in another way, or cancelled"
-    assert rules.gone(replace(made, reason="why"), request, made.deadline) == "its deadline is over: why"
-    assert rules.gone(made, request, made.deadline) == "its deadline is over"
-    released = rules.released(replace(made, stage=Stage.SENDING), "why", True, START)
+    assert rules.why_gone(made, closed, START) == "the request was paid in another way, or cancelled"
+    assert rules.why_gone(replace(made, reason="why"), request, made.deadline) == "its deadline is over: why"
+    assert rules.why_gone(made, request, made.deadline) == "its deadline is over"
+    released = rules.release_payment(replace(made, stage=Stage.SENDING), "why", True, START)
     assert (released.stage, released.reverts, released.check_at) == (Stage.SIGNED, 1, START + rules.RETRY_AFTER)
 
 
 def test_a_payment_of_a_request_that_is_not_stored_any_more_is_given_up() -> None:
-    assert rules.gone(signed(0), None, START) == "the request is not kept any more"
+    assert rules.why_gone(signed(0), None, START) == "the request is not kept any more"

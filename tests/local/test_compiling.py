@@ -8,7 +8,7 @@ import pytest
 
 from infra.local import compiling
 from infra.local.bytecode import MODULES
-from infra.local.compiling import SOURCES, compiled
+from infra.local.compiling import SOURCES, compile_contract
 from infra.local.process import StackProblem
 
 CONTRACT = "ERC20RecurringPaymentProxy"
@@ -38,17 +38,17 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_same_source_becomes_the_same_bytes_in_another_folder(tmp_path: Path, sources: Path) -> None:
-    here = compiled(CONTRACT, tmp_path / "kept")
-    assert here == compiled(CONTRACT)
+    here = compile_contract(CONTRACT, tmp_path / "kept")
+    assert here == compile_contract(CONTRACT)
     assert len(here) > 2 * 4000
 
 
 def test_a_contract_is_compiled_once_for_each_content(tmp_path: Path, sources: Path, started: Path) -> None:
     kept = tmp_path / "kept"
-    assert [compiled("Small", kept) for _ in range(3)] == ["0x60"] * 3
+    assert [compile_contract("Small", kept) for _ in range(3)] == ["0x60"] * 3
     assert started.read_text().split() == ["once"]
     (sources / "Small.sol").write_text("contract Small { uint256 public constant a = 2; }")
-    assert compiled("Small", kept) == "0x60"
+    assert compile_contract("Small", kept) == "0x60"
     assert started.read_text().split() == ["once"] * 2
 
 
@@ -56,14 +56,14 @@ def test_what_an_interrupted_run_left_is_compiled_again(tmp_path: Path, sources:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "Small.json").write_text('{"inputs"')
-    assert compiled("Small", kept) == "0x60"
+    assert compile_contract("Small", kept) == "0x60"
     assert json.loads((kept / "Small.json").read_text())["creation"] == "0x60"
 
 
 def test_an_error_in_a_source_is_said_and_nothing_is_kept(tmp_path: Path, sources: Path) -> None:
     (sources / "Small.sol").write_text("contract Small { uint256 a = b; }")
     with pytest.raises(StackProblem, match=r"(?s)Small.sol cannot be compiled.*Undeclared identifier"):
-        compiled("Small", tmp_path / "kept")
+        compile_contract("Small", tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
 
@@ -73,4 +73,4 @@ def test_a_machine_without_node_is_told_what_brings_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(compiling, "ROOT", tmp_path)
     with pytest.raises(StackProblem, match="no Node.js .*: run `make setup`"):
-        compiled("Small", tmp_path / "kept")
+        compile_contract("Small", tmp_path / "kept")

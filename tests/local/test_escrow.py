@@ -8,7 +8,7 @@ import pytest
 
 from infra.local.bytecode import returning
 from infra.local.chain import Chain
-from infra.local.compiling import compiled
+from infra.local.compiling import compile_contract
 from infra.local.escrow import LOCAL_ESCROWS, escrow_artefacts, local_escrow, token_store_of
 from infra.local.process import StackProblem
 
@@ -56,7 +56,7 @@ def test_the_code_of_the_escrow_alone_takes_the_place_of_its_double(named: Calla
     named("0x600160005260206000f3\n")
     code = {each.name: each.creation for each in escrow_artefacts("base")}
     assert code["AuthCaptureEscrow"] == returning("0x600160005260206000f3")
-    assert code["TokenStore"].startswith(compiled("TokenStore"))
+    assert code["TokenStore"].startswith(compile_contract("TokenStore"))
 
 
 def test_code_is_taken_by_the_names_of_contracts_and_put_on_the_chain(named: Callable[[str], Path]) -> None:

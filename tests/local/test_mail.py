@@ -18,7 +18,7 @@ from chalicelib.mail.flows import is_configured
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
-from chalicelib.platform.storage.queue import received
+from chalicelib.platform.storage.queue import continue_chain
 from infra.local.cloud import Cloud
 from infra.local.mailbox import Mailbox
 from infra.local.runner import Runner
@@ -50,7 +50,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
 def _consume(services: Services, job: Callable[[Services, str], None]) -> Callable[[Any], None]:
     def handle(event: Any) -> None:
         for message in event:
-            with received(message.body):
+            with continue_chain(message.body):
                 job(services, message.body)
 
     handle.__name__ = job.__name__

@@ -17,7 +17,7 @@ from infra.local.provider import (
     USER_CASES,
     Provider,
     ProviderServer,
-    signed_headers,
+    sign_headers,
 )
 from infra.local.serving import JsonRequest
 from tests.fakes.compliance import BANK, PERSON
@@ -127,7 +127,7 @@ def test_what_it_knows_survives_a_restart(tmp_path: Path) -> None:
 def test_it_serves_over_http_and_signs(provider: Provider) -> None:
     with ProviderServer(None, step_seconds=3600) as server:
         assert server.url.startswith("http://127.0.0.1:")
-    headers = signed_headers(b"{}", 1773568800, "secret")
+    headers = sign_headers(b"{}", 1773568800, "secret")
     assert headers["x-provider-signature"] == "754c76c0d8f8d120b05d979f50041075f82081d642d382780c2c685313801fcf"
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 from chalicelib.mail import jobs as mail_jobs
 from chalicelib.platform.services import assemble
 from chalicelib.platform.settings import Settings
-from chalicelib.platform.storage.queue import received
+from chalicelib.platform.storage.queue import continue_chain
 from infra.local.cloud import Cloud
 from infra.local.runner import Runner
 from tests.fakes.destinations import FUSDC_SEPOLIA, FUSDT_SEPOLIA, SEPOLIA
@@ -66,7 +66,7 @@ def site(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
         def send_mail(event: Any) -> None:
             for message in event:
-                with received(message.body):
+                with continue_chain(message.body):
                     mail_jobs.send_mail(services, message.body)
 
         mails.on_sqs_message(f"{PREFIX}-mails", batch_size=1, name="send_mail", maximum_concurrency=2)(send_mail)

@@ -28,7 +28,7 @@ def draft(to: EmailAddress = ANN, kind: MailKind = MailKind.RESET, account_id: s
 
 def write(world: World, services: Services | None = None, **changes: object) -> Mail:
     services = services or world.services
-    [mail] = flows.written(services, draft(**changes), Limit())
+    [mail] = flows.write_mail(services, draft(**changes), Limit())
     mail = services.store.write(mail)
     flows.queue_mails(services, [mail])
     return mail
@@ -72,7 +72,7 @@ def test_a_link_is_stored_encrypted_and_forgotten_when_the_mail_is_over(world: W
 def test_without_a_sender_nothing_is_written(world: World) -> None:
     silent = World(world.client).services
     assert not flows.is_configured(silent) and flows.is_configured(world.services)
-    assert flows.written(silent, draft(), ASKED_FOR) == ()
+    assert flows.write_mail(silent, draft(), ASKED_FOR) == ()
     write(world)
     world.queue.messages.clear()
     world.advance(60)
@@ -187,25 +187,25 @@ def test_the_language_is_that_of_the_address(world: World) -> None:
 
 
 def test_an_address_gets_no_more_mails_than_its_limit_whoever_asks_and_an_hour_later_more(world: World) -> None:
-    kinds = [flows.written(world.services, draft(), ASKED_FOR)[0].kind for _ in range(8)]
+    kinds = [flows.write_mail(world.services, draft(), ASKED_FOR)[0].kind for _ in range(8)]
     assert kinds == [MailKind.RESET] * 5 + [MailKind.NOTHING] * 3
-    assert flows.written(world.services, draft(email_address("ANN@shop.example")), ASKED_FOR)[0].kind is MailKind.NOTHING
-    assert flows.written(world.services, draft(email_address("bob@shop.example")), ASKED_FOR)[0].kind is MailKind.RESET
-    assert flows.written(world.services, draft(kind=MailKind.CONFIRM), ASKED_FOR)[0].kind is MailKind.CONFIRM
+    assert flows.write_mail(world.services, draft(email_address("ANN@shop.example")), ASKED_FOR)[0].kind is MailKind.NOTHING
+    assert flows.write_mail(world.services, draft(email_address("bob@shop.example")), ASKED_FOR)[0].kind is MailKind.RESET
+    assert flows.write_mail(world.services, draft(kind=MailKind.CONFIRM), ASKED_FOR)[0].kind is MailKind.CONFIRM
     world.advance(3600)
-    assert flows.written(world.services, draft(), ASKED_FOR)[0].kind is MailKind.RESET
+    assert flows.write_mail(world.services, draft(), ASKED_FOR)[0].kind is MailKind.RESET
 
 
 def test_an_account_causes_no_more_mails_in_a_day_than_its_limit(world: World) -> None:
     limit = Limit(of_account=3)
     addresses = [email_address(f"ann+{number}@shop.example") for number in range(5)]
-    kinds = [flows.written(world.services, draft(each), limit)[0].kind for each in addresses]
+    kinds = [flows.write_mail(world.services, draft(each), limit)[0].kind for each in addresses]
     assert kinds == [MailKind.RESET] * 3 + [MailKind.NOTHING] * 2
-    assert flows.written(world.services, draft(account_id="other"), limit)[0].kind is MailKind.RESET
+    assert flows.write_mail(world.services, draft(account_id="other"), limit)[0].kind is MailKind.RESET
 
 
 def test_what_is_withheld_is_written_sealed_and_never_sent(world: World) -> None:
-    [mail] = flows.written(world.services, draft(), ASKED_FOR, is_withheld=True)
+    [mail] = flows.write_mail(world.services, draft(), ASKED_FOR, is_withheld=True)
     assert (mail.kind, mail.recipient, mail.account_id) == (MailKind.NOTHING, "", "")
     assert mail.sealed is not None
     flows.queue_mails(world.services, [world.services.store.write(mail)])
@@ -225,7 +225,7 @@ def test_an_address_that_bounces_is_not_written_to_again_until_the_operator_lift
     mailbox = store.mailbox(world.services.store, email_address("ANN@shop.example"))
     assert (mailbox.stopped_by, mailbox.stopped_at) == ("bounce", world.now)
 
-    assert flows.written(world.services, draft(), Limit())[0].kind is MailKind.NOTHING
+    assert flows.write_mail(world.services, draft(), Limit())[0].kind is MailKind.NOTHING
     assert flows.lift(world.services, ANN) and not flows.lift(world.services, ANN)
     write(world)
     world.drain()

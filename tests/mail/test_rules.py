@@ -55,7 +55,7 @@ def test_a_worker_has_a_mail_until_its_lease_ends() -> None:
 
 def test_a_mail_that_is_over_keeps_no_secret_and_is_never_due() -> None:
     claimed = rules.claim(mail(), None, START)
-    for over in (rules.sent(claimed, "ses-1", START), rules.refused(claimed, "BadRequestException", False, START)[0]):
+    for over in (rules.mark_sent(claimed, "ses-1", START), rules.decide_refused(claimed, "BadRequestException", False, START)[0]):
         assert (over.sealed, over.next_due, over.leased_until) == (None, None, None)
         assert not rules.may_send(over, START + timedelta(days=1))
 
@@ -75,7 +75,7 @@ def test_a_mail_whose_time_is_over_is_not_sent() -> None:
 def test_what_is_refused_for_now_is_tried_again_later_and_later_until_it_expires() -> None:
     now, current, delays = START, mail(MailKind.CHANGES), []
     while True:
-        current, delay = rules.refused(rules.claim(current, None, now), "TooManyRequestsException", True, now)
+        current, delay = rules.decide_refused(rules.claim(current, None, now), "TooManyRequestsException", True, now)
         if not delay:
             break
         assert (current.error, current.leased_until) == ("TooManyRequestsException", None)
@@ -88,7 +88,7 @@ def test_what_is_refused_for_now_is_tried_again_later_and_later_until_it_expires
 
 
 def test_what_is_refused_for_good_is_not_tried_again() -> None:
-    failed, delay = rules.refused(mail(), "BadRequestException", False, START)
+    failed, delay = rules.decide_refused(mail(), "BadRequestException", False, START)
     assert (failed.state, failed.error, delay) == (MailState.FAILED, "BadRequestException", 0)
 
 
@@ -149,10 +149,10 @@ def test_news_whose_tag_is_no_list_of_texts_names_no_mail(tag: Any) -> None:
 
 
 def test_a_complaint_outweighs_a_bounce_and_the_first_time_stays() -> None:
-    bounced = rules.stopped(Mailbox("x"), "bounce", START)
+    bounced = rules.stop_mailbox(Mailbox("x"), "bounce", START)
     assert (bounced.stopped_at, bounced.stopped_by) == (START, "bounce")
-    assert rules.stopped(bounced, "bounce", START + SECOND) is bounced
-    complained = rules.stopped(bounced, "complaint", START + SECOND)
+    assert rules.stop_mailbox(bounced, "bounce", START + SECOND) is bounced
+    complained = rules.stop_mailbox(bounced, "complaint", START + SECOND)
     assert (complained.stopped_at, complained.stopped_by) == (START, "complaint")
-    assert rules.stopped(complained, "bounce", START + SECOND) is complained
-    assert rules.lifted(complained) == Mailbox("x")
+    assert rules.stop_mailbox(complained, "bounce", START + SECOND) is complained
+    assert rules.lift_stop(complained) == Mailbox("x")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.base.languages import LANGUAGES, direction_of, language_of
 from chalicelib.mail import templates
 from chalicelib.mail.records import MailKind
-from chalicelib.mail.templates import rendered, shown, words_of
+from chalicelib.mail.templates import render_message, shown, words_of
 from chalicelib.pages.assets import locales
 
 KINDS = [each for each in MailKind if each is not MailKind.NOTHING]
@@ -80,7 +80,7 @@ def words_in(text: str) -> str:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_says_the_same_as_text_and_as_html_with_one_link_of_ours(kind: MailKind, language: str) -> None:
-    message = rendered(kind, language, FACTS)
+    message = render_message(kind, language, FACTS)
     read = Reader(message.html)
     body = read.text.removeprefix(message.subject)
     assert words_in(body) == words_in(message.text)
@@ -98,7 +98,7 @@ def test_a_message_says_the_same_as_text_and_as_html_with_one_link_of_ours(kind:
 def test_hostile_names_stay_text_in_every_language(hostile: str, language: str) -> None:
     facts = {**FACTS, "account": hostile, "role": hostile, "lines": json.dumps([[hostile, ["noun.api_key"]]] * 2)}
     for kind in KINDS:
-        message, plain = rendered(kind, language, facts), rendered(kind, language, FACTS)
+        message, plain = render_message(kind, language, facts), render_message(kind, language, FACTS)
         read = Reader(message.html)
         assert read.tags[:5] == Reader(plain.html).tags[:5] and "script" not in read.tags and "img" not in read.tags
         assert set(read.addresses) <= {LINK}
@@ -125,7 +125,7 @@ def test_amounts_addresses_and_names_are_shown_as_they_are(text: str) -> None:
 
 
 def test_a_message_in_english() -> None:
-    message = rendered(MailKind.RESET, "en", {**FACTS, "brand": "Pay"})
+    message = render_message(MailKind.RESET, "en", {**FACTS, "brand": "Pay"})
     assert message.subject == "Set a new password"
     assert bare(message.text) == (
         "A new password was requested at Pay for this e-mail address. Open this link to set it:\n\n"
@@ -138,13 +138,13 @@ def test_a_message_in_english() -> None:
 
 def test_changes_are_listed_in_words_and_those_that_have_none_by_their_names() -> None:
     lines = [["10:00", ["noun.api_key", "verb.created"]], ["10:01", ["noun.wallet", "verb.turned_round"]]]
-    message = rendered(MailKind.CHANGES, "de", {**FACTS, "lines": json.dumps(lines)})
+    message = render_message(MailKind.CHANGES, "de", {**FACTS, "lines": json.dumps(lines)})
     assert "- 10:00 · API-Schlüssel: erstellt\n- 10:01 · wallet: turned_round" in bare(message.text)
 
 
 def test_a_paragraph_whose_value_is_missing_is_left_out() -> None:
     facts = {name: value for name, value in FACTS.items() if name != "count"}
-    assert "audit log" not in rendered(MailKind.CHANGES, "en", facts).text
+    assert "audit log" not in render_message(MailKind.CHANGES, "en", facts).text
 
 
 # --- the locales ---

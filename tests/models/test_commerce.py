@@ -90,12 +90,12 @@ def events(state: State) -> Iterator[tuple[str, State]]:
         for asked in ASKED:
             reserved = commerce_rules.reserve(payment, operation(asked), now)
             if isinstance(reserved, PendingOperation) and reserved != payment.pending:
-                begun, sent = commerce_rules.begun(payment, reserved, now), (*state.sent, (reserved.number, asked))
+                begun, sent = commerce_rules.begin_operation(payment, reserved, now), (*state.sent, (reserved.number, asked))
                 yield f"reserve {asked.name} {asked.amount}", replace(state, payment=begun, sent=sent)
     if state.sent:
         yield from _executed(state)
     if payment.pending is not None and payment.pending.number not in _alive(state):
-        yield "go back", replace(state, payment=commerce_rules.gone_back(payment, "it reverted", now))
+        yield "go back", replace(state, payment=commerce_rules.take_back_operation(payment, "it reverted", now))
     if can_reclaim(payment, now):
         after = state.contract.call(Asked("reclaim"))
         if after is not None:
@@ -143,7 +143,7 @@ def _alive(state: State) -> set[int]:
 def check(before: State, happened: str, after: State) -> None:
     payment = after.payment
     _check_totals(after)
-    unfinished = commerce_rules.unfinished(payment)
+    unfinished = commerce_rules.unfinished_operations(payment)
     numbers = [each.number for each in unfinished]
     assert numbers == sorted(set(numbers)) and (payment.pending is not None or not payment.waiting), "order of operations"
     assert _alive(after) - {0} <= set(numbers), "an operation that may be executed is not known as begun"
@@ -189,7 +189,7 @@ def _check_totals(state: State) -> None:
 
 def canonical(state: State) -> object:
     payment = state.payment
-    operations = tuple((each.number, each.kind, each.amount) for each in commerce_rules.unfinished(payment))
+    operations = tuple((each.number, each.kind, each.amount) for each in commerce_rules.unfinished_operations(payment))
     logs = tuple(
         (each.asked, each.number, each.entry is not None, each.entry and each.entry.operation and each.entry.operation.number)
         for each in state.logs

@@ -170,14 +170,14 @@ def _scanned(state: State) -> State:
     logged = [(state.log[entry(each, was).transfer_id], was == now) for each, (was, now) in places if was.block]
     hashes = {each.block_number: each.block_hash if is_there else "0xother" for each, is_there in logged}
     found = [entry(each, now) for each, (was, now) in places if was != now and now.block != NOWHERE]
-    gone = transfer_log.removed_by_fork((each for each, _ in logged), hashes, found)
+    gone = transfer_log.find_removed((each for each, _ in logged), hashes, found)
     gone.sort(key=lambda each: each.block_number)
     found = sorted((state.log.get(each.transfer_id, each) for each in found), key=lambda each: each.block_number)
     log = dict(state.log) | {each.transfer_id: each for each in found}
     if gone or any(each.transfer_id in state.log for each in found):
         parts = transfer_log.work_of_fork(gone, found, 1, START)
     else:
-        parts = transfer_log.work(transfer_log.unrecorded(found, state.log), 1, START)
+        parts = transfer_log.work(transfer_log.select_unrecorded(found, state.log), 1, START)
     after = replace(state, seen=state.chain, is_read=state.is_late, parts=(*state.parts, *parts))
     return replace(after, log=log)
 

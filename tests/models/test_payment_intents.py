@@ -41,7 +41,7 @@ def accepted() -> tuple[PaymentIntent, Request]:
     """A payment intent that its payer has just signed, and its request."""
     shop = PaymentIntents()
     offered = shop.offer().intent
-    return intent_rules.accepted(offered, RIGHT, None, BaseUnits(12_655_100), 7, offered.created_at), shop.request
+    return intent_rules.accept_intent(offered, RIGHT, None, BaseUnits(12_655_100), 7, offered.created_at), shop.request
 
 
 @dataclass(frozen=True)
@@ -100,18 +100,18 @@ def _look_at_taking(state: State) -> Iterator[tuple[str, State]]:
     intent, now, take = state.intent, state.now, state.calls.get(TAKE)
     following = stages.after_take(intent, take.status if take else None, now)
     if following is Next.TAKEN:
-        yield "look taken", replace(state, intent=stages.taken(intent, now))
+        yield "look taken", replace(state, intent=stages.enter_taken(intent, now))
     elif following is Next.FAIL:
-        yield "look fail", replace(state, intent=stages.ended(intent, End.FAILED, now))
+        yield "look fail", replace(state, intent=stages.end_intent(intent, End.FAILED, now))
     elif following is Next.WAIT:
-        yield "look wait", replace(state, intent=stages.postponed(intent, now))
+        yield "look wait", replace(state, intent=stages.postpone_check(intent, now))
     else:
-        after = replace(state, intent=stages.postponed(intent, now))
+        after = replace(state, intent=stages.postpone_check(intent, now))
         if stages.may_take(intent, now) and state.is_wanted and len(state.workers) < MOST_WORKERS:
             yield "look take", replace(after, workers=(*state.workers, (TAKE, intent.permit.spender)))
         if intent_rules.may_contradict(intent, now):  # the payer has spent the tokens: the key of the call is withdrawn
             withdrawn = _called(state, TAKE, Made("", CallStatus.SUPERSEDED))
-            yield "look give-up", replace(withdrawn, intent=stages.ended(intent, End.FAILED, now))
+            yield "look give-up", replace(withdrawn, intent=stages.end_intent(intent, End.FAILED, now))
         yield "look postpone", after
 
 
@@ -120,7 +120,7 @@ def _look_at_taken(state: State) -> Iterator[tuple[str, State]]:
     take, spend = state.calls.get(TAKE), state.calls.get(step)
     statuses = take.status if take else None, spend.status if spend else None
     following = stages.after_spend(intent, *statuses, spend.to if spend else "")
-    later = replace(state, intent=stages.postponed(intent, now))
+    later = replace(state, intent=stages.postpone_check(intent, now))
     if following is Next.SUBMIT:
         is_back = stages.is_given_up(intent, now) or not state.is_wanted
         if len(state.workers) < MOST_WORKERS and intent.spends <= MOST_SPENDS:
@@ -130,14 +130,14 @@ def _look_at_taken(state: State) -> Iterator[tuple[str, State]]:
     elif following is Next.WAIT:
         yield "look wait", later
     elif following is Next.FAIL:
-        yield "look fail", replace(state, intent=stages.ended(intent, End.FAILED, now))
+        yield "look fail", replace(state, intent=stages.end_intent(intent, End.FAILED, now))
     elif following is Next.SPEND_AGAIN:
         yield "look again", replace(state, intent=replace(intent, spends=intent.spends + 1, check_at=now))
     elif following is Next.RETURNED:
-        yield "look returned", replace(state, intent=stages.ended(intent, End.REFUNDED, now))
+        yield "look returned", replace(state, intent=stages.end_intent(intent, End.REFUNDED, now))
     else:
         _, request = accepted()
-        yield "look bridged", replace(state, intent=stages.bridged(intent, request, "0x1", now))
+        yield "look bridged", replace(state, intent=stages.enter_bridged(intent, request, "0x1", now))
 
 
 def _look_at_bridged(state: State) -> Iterator[tuple[str, State]]:
@@ -150,7 +150,7 @@ def _look_at_bridged(state: State) -> Iterator[tuple[str, State]]:
     if state.is_filled or state.is_refunded:
         status = AnnouncedStatus.SETTLED if state.is_filled else AnnouncedStatus.REFUNDED
     seen = replace(intent.announced, status=status, check_at=now + SECOND)
-    yield f"look bridge {status}", replace(state, intent=stages.followed(intent, seen, now))
+    yield f"look bridge {status}", replace(state, intent=stages.follow_bridge(intent, seen, now))
 
 
 def _chain(state: State, step: str, call: Made) -> Iterator[tuple[str, State]]:

@@ -97,7 +97,7 @@ def events(state: State) -> Iterator[tuple[str, State]]:
             yield f"fork {number}", replace(_on_chain(state, number, frozenset()), forks=state.forks + 1)
         if request.unpaid_at is not None:
             known_periods = tuple(state.periods.values())
-            step = forks.taken_back(schedule, known_periods, request, state.now)
+            step = forks.take_back_period(schedule, known_periods, request, state.now)
             yield f"follow-fork {number}", _written(state, step)
     yield from _asked(state)
     if not any(each.status is CallStatus.SUCCEEDED and not _is_made(state, key) for key, each in state.calls.items()):
@@ -113,7 +113,7 @@ def _looked(state: State) -> State:
         is_recorded = payment is not None or not state.chain.get(number)
         call = state.calls.get(periods.call_key(schedule))
         facts = Facts(state.periods.get(number), state.requests[number], payment, call, None, is_recorded)
-    step = periods.stepped(schedule, facts, RETRY_AFTER, context(state))
+    step = periods.decide_step(schedule, facts, RETRY_AFTER, context(state))
     after = _written(state, step)
     return after if step.request is None else replace(after, submitting=(after.schedule, step.request))
 
@@ -133,8 +133,8 @@ def _submitted(state: State, schedule: RecurringPayment, request: Request) -> It
         return
     facts = Facts(request=request, is_recorded=not state.chain.get(schedule.period))
     made = any(each != HAND for each in state.chain.get(schedule.period, ()))
-    refused = periods.refused(schedule, facts, ALREADY_MADE if made else "no tokens", RETRY_AFTER, context(state))
-    answers = {"refuse": refused, "postpone": Step(periods.postponed(schedule, state.now))}
+    refused = periods.decide_refused(schedule, facts, ALREADY_MADE if made else "no tokens", RETRY_AFTER, context(state))
+    answers = {"refuse": refused, "postpone": Step(periods.postpone_look(schedule, state.now))}
     answers["hold"] = Step(periods.waiting(schedule, state.now))
     for name, step in answers.items():
         yield name, _written(state, step) if state.schedule == schedule else state
@@ -200,8 +200,8 @@ def _asked(state: State) -> Iterator[tuple[str, State]]:
     """The owner cancels or resumes; what is recorded by then is counted first."""
     counted, number = Step(state.schedule), state.schedule.period
     if state.schedule.request_id is not None and number in state.payments:
-        counted = periods.counted(state.schedule, state.periods[number], state.payments[number], state.now)
-    for name, decide in (("cancel", recurring_rules.cancelled), ("resume", recurring_rules.resumed)):
+        counted = periods.count_period(state.schedule, state.periods[number], state.payments[number], state.now)
+    for name, decide in (("cancel", recurring_rules.cancel_schedule), ("resume", recurring_rules.resume_schedule)):
         try:
             step = decide(counted.schedule, state.now)
         except BadRequest:

@@ -42,7 +42,7 @@ class WithFeeds(Chains):
         self._feeds = chain
 
     def of(self, network: str) -> Any:
-        aws_calls.stood_in("secretsmanager:GetSecretValue", "rpc-urls")
+        aws_calls.record_call("secretsmanager:GetSecretValue", "rpc-urls")
         return self._feeds if network == "mainnet" else super().of(network)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.base.signatures import typed_data_digest
+from chalicelib.base.signatures import digest_of_typed_data
 from chalicelib.chains.calldata.recurring import SchedulePermit, digest, trigger
 from chalicelib.chains.calldata.reverts import revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
@@ -114,6 +114,6 @@ def call(selector: str, *words: str | int) -> str:
 def digest_elsewhere(permit: SchedulePermit, domain: dict[str, Any], typed: dict[str, Any]) -> bytes:
     """The digest of a permit under a domain that differs."""
     changed = {**typed["domain"], **domain}
-    return typed_data_digest(
+    return digest_of_typed_data(
         {"domain": changed, "types": typed["types"], "primaryType": "SchedulePermit", "message": typed["values"]}
     )

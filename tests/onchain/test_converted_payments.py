@@ -241,7 +241,7 @@ def test_a_path_that_goes_round_pays_half_and_counts_for_what_it_moved(shop: Sho
     assert 0.44 < found.amount / 1_250_375_112 < 0.46, "it paid less than half"
     assert found.value == found.amount * 10**6 // 10_003
     assert shop.load(request).status is RequestStatus.PARTIALLY_PAID
-    entries = scan_store.logged_in(shop.world.services.store, "mainnet", 0, shop.market.evm.head())
+    entries = scan_store.list_logged(shop.world.services.store, "mainnet", 0, shop.market.evm.head())
     (entry,) = (each for each in entries if same_address(each.payee, PAYEE))
     assert entry.conversion is not None
     assert entry.conversion.amount == request.amount, "which its event says all the same"

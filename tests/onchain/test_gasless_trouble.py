@@ -144,7 +144,7 @@ def unsubmitted(shop: Shop) -> GaslessPayment:
     """A payment whose process ended after its batch was stored, before its call was submitted."""
     made, now = shop.signed(shop.payer()), shop.services.clock()
     batch = GaslessBatch("1", "base", made.account_id, shop.account, (made.payment_id,), now, check_at=now)
-    shop.services.store.write(batch, gasless_rules.begun(batch, shop.load(made)))
+    shop.services.store.write(batch, gasless_rules.begin_sending(batch, shop.load(made)))
     return made
 
 

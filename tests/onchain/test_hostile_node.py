@@ -22,14 +22,14 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes, one_node
 from chalicelib.chains.nodes.ranges import Disconnected, RangeTooLarge
 from chalicelib.chains.proofs import headers
 from chalicelib.chains.proofs.rlp import encode, list_root
-from chalicelib.payments.scanning.absence import TRIAL, Known, wanted_headers, weigh
+from chalicelib.payments.scanning.absence import TRIAL, Known, choose_headers, weigh
 from chalicelib.payments.scanning.records import Cursor, Evidence
 from infra.local.chain import Chain
 from tests.fakes.metrics import FakeMetrics
@@ -163,7 +163,7 @@ class Reader:
         self.services: Any = SimpleNamespace(clock=lambda: NOW, log=log, metrics=FakeMetrics())
         since = NOW - TRIAL if enforced else None
         self.cursor = Cursor("sepolia", 0, (), 100, headers_since=since, receipts_since=since)
-        self.policy = replace(known_network("sepolia").absence, headers_every=every)
+        self.policy = replace(require_network("sepolia").absence, headers_every=every)
         self.alone = alone
 
     def read(self, blocks: BlockRange) -> Known | None:
@@ -175,7 +175,7 @@ class Reader:
         chain, _ = one_node(nodes, False)
         self.liar.is_active = True
         try:
-            reading = chain.read_range(blocks, None, wanted_headers(self.policy, blocks))
+            reading = chain.read_range(blocks, None, choose_headers(self.policy, blocks))
             return weigh(self.services, chain, self.policy, self.cursor, blocks, reading, NOW + timedelta(hours=1))
         except (ChainUnavailable, RangeTooLarge, Disconnected):
             return None

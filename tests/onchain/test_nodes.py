@@ -18,8 +18,8 @@ from chalicelib.chains.calldata.tron import (
     PAYMENT_FEE_LIMIT,
     TronTransaction,
     encode_raw,
+    encode_signed_transaction,
     recover_signer,
-    signed_transaction,
     tx_id,
 )
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
@@ -251,10 +251,10 @@ def broadcast(node: TronChain, tron: TronNode, key: Any, owner: str, transaction
     )
     signature = key.sign_msg_hash(bytes.fromhex(tx_id(raw))).to_bytes()
     assert recover_signer(raw, signature) == owner
-    wrong = node.broadcast(signed_transaction(raw, [signature[:64] + bytes([signature[64] ^ 1])]))
+    wrong = node.broadcast(encode_signed_transaction(raw, [signature[:64] + bytes([signature[64] ^ 1])]))
     assert (wrong.result, wrong.code) == (False, "SIGERROR")
-    answer = node.broadcast(signed_transaction(raw, [signature]))
+    answer = node.broadcast(encode_signed_transaction(raw, [signature]))
     assert (answer.result, answer.txid, answer.code) == (True, tx_id(raw), "SUCCESS")
-    again = node.broadcast(signed_transaction(raw, [signature]))
+    again = node.broadcast(encode_signed_transaction(raw, [signature]))
     assert (again.result, again.code) == (False, "DUP_TRANSACTION_ERROR")
     return answer.txid

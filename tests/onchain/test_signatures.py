@@ -27,7 +27,7 @@ from infra.local.safe import (
     install_safe,
     safe_address,
     sign_safe_message,
-    undeployed_signature,
+    sign_undeployed,
 )
 from tests.oracles.node import ask
 
@@ -142,12 +142,12 @@ def test_a_safe_signs_before_it_is_deployed_and_still_after(wallets: Wallets) ->
     node, of = wallets.node, (ADDRESSES[:2], 1, 4242)
     safe = safe_address(*of)
     plain = wallets.sign(safe, KEYS[:1])
-    wrapped = undeployed_signature(*of, plain)
+    wrapped = sign_undeployed(*of, plain)
     assert node.is_valid_signature(safe, DIGEST, wrapped)
     assert not node.is_valid_signature(safe, DIGEST, plain)
     assert not node.is_valid_signature(safe, personal_digest("another"), wrapped)
-    assert not node.is_valid_signature(safe, DIGEST, undeployed_signature(*of, wallets.sign(safe, KEYS[2:])))
-    assert not node.is_valid_signature(safe, DIGEST, undeployed_signature(ADDRESSES[:2], 1, 4243, plain))
+    assert not node.is_valid_signature(safe, DIGEST, sign_undeployed(*of, wallets.sign(safe, KEYS[2:])))
+    assert not node.is_valid_signature(safe, DIGEST, sign_undeployed(ADDRESSES[:2], 1, 4243, plain))
     assert not node.is_valid_signature(wallets.safe, DIGEST, wrapped)
     assert not node.has_code(safe), "asking deploys nothing"
 
@@ -164,8 +164,8 @@ def test_viem_says_the_same_on_the_same_chain(wallets: Wallets) -> None:
         (ADDRESSES[1], eoa_signature(KEYS[0]), False),
         (wallets.safe, wallets.sign(wallets.safe, KEYS[:2]), True),
         (wallets.safe, wallets.sign(wallets.safe, KEYS[:1]), False),
-        (undeployed, undeployed_signature(*of, wallets.sign(undeployed, KEYS[:1])), True),
-        (undeployed, undeployed_signature(*of, wallets.sign(undeployed, KEYS[2:])), False),
+        (undeployed, sign_undeployed(*of, wallets.sign(undeployed, KEYS[:1])), True),
+        (undeployed, sign_undeployed(*of, wallets.sign(undeployed, KEYS[2:])), False),
         (undeployed, wallets.sign(undeployed, KEYS[:1]), False),
     ]
     questions = [

@@ -11,7 +11,7 @@ from moto import mock_aws
 from chalicelib.base.signatures import personal_digest
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from infra.local.chain import Chain
-from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, undeployed_signature
+from infra.local.safe import deploy_safe, install_safe, safe_address, sign_safe_message, sign_undeployed
 from infra.local.tron import TronNode
 from tests.fakes.wallets import EvmWallet, evm_wallet, tron_wallet
 from tests.fakes.world import in_process_aws
@@ -53,7 +53,7 @@ def safe(chain: Chain, deployed: bool) -> Signer:
 
     def sign(message: str) -> str:
         signature = sign_safe_message(SEPOLIA, address, personal_digest(message), keys)
-        return "0x" + (signature if deployed else undeployed_signature(owners, 2, 7, signature)).hex()
+        return "0x" + (signature if deployed else sign_undeployed(owners, 2, 7, signature)).hex()
 
     return Signer(address, sign)
 

@@ -13,8 +13,8 @@ import segno
 from chalicelib.chains.calldata.clear_signing.descriptors import descriptors
 from chalicelib.chains.calldata.payment_uris import MAX_LENGTH
 from chalicelib.chains.catalogue.escrows import read_escrows
-from chalicelib.pages.api import drawn
-from chalicelib.pages.assets import assets, locales, served
+from chalicelib.pages.api import draw_qr_code
+from chalicelib.pages.assets import assets, locales, served_assets
 from chalicelib.platform.access.modes import Mode
 from infra.local.walletconnect import PROJECT
 from infra.page_hash import compare, hashes
@@ -283,7 +283,7 @@ def test_a_multicall_on_tron_that_is_too_long_for_a_code_has_none(api: Api, shop
 
 
 def test_the_longest_uri_fits_a_code() -> None:
-    assert drawn("t" * MAX_LENGTH).startswith("<svg")
+    assert draw_qr_code("t" * MAX_LENGTH).startswith("<svg")
 
 
 def test_a_link_that_cannot_be_paid_has_no_codes(api: Api, shop: Shop) -> None:
@@ -369,7 +369,7 @@ def test_what_another_site_has_a_browser_ask_for_is_refused_and_not_counted(
 
 
 def test_what_a_page_is_made_of_is_not_counted(api: Api, clock: Clock) -> None:
-    assert {get(api, f"/pages/{path}").status for _ in range(5) for path in served()} == {200}
+    assert {get(api, f"/pages/{path}").status for _ in range(5) for path in served_assets()} == {200}
 
 
 # --- what wallets read ---

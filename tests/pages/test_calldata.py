@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.batch import native_hash
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.contracts import deployed_on
+from chalicelib.chains.catalogue.contracts import contracts_on
 from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path, payment_currencies
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
@@ -436,7 +436,7 @@ def test_the_table_of_contracts_is_that_of_the_service() -> None:
     }
     wanted: dict[str, Json] = {chain.name: {"chainId": chain.chain_id} for chain in ALL_NETWORKS}
     for network, contracts in wanted.items():
-        there = deployed_on(network)
+        there = contracts_on(network)
         contracts |= {name: there[contract] for contract, name in names.items() if contract in there}
     for network in EVM_NETWORKS:
         wanted[network]["coin"] = native_hash(network)

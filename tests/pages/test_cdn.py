@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.pages.assets import served
+from chalicelib.pages.assets import served_assets
 from infra import cdn
 from infra.hosts import Hosts, template_of
 from infra.page_hash import hashes
@@ -66,7 +66,7 @@ def test_files_are_kept_and_nothing_else() -> None:
     def is_kept(path: str) -> bool:
         return any(fnmatchcase(path, each["PathPattern"]) for each in SETTINGS["CacheBehaviors"])
 
-    assert all(is_kept(f"/pages/{path}") for path in served())
+    assert all(is_kept(f"/pages/{path}") for path in served_assets())
     others = ("/", "/pages/qr.svg", "/pages/logos/1", "/v2/health", "/v2/secure-payments/x", "/v1/auth/me", "/docs")
     assert not any(is_kept(path) for path in others)
     policy = RESOURCES["CdnFiles"]["Properties"]["CachePolicyConfig"]
@@ -106,11 +106,11 @@ def test_the_page_is_the_same_behind_it_and_its_files_are_asked_for_once(api: Ap
         assert page.body == direct.body
         for name in ("content-security-policy", "cache-control", "x-content-type-options", "cross-origin-opener-policy"):
             assert page.headers[name] == direct.headers[name]
-        for name in served():
+        for name in served_assets():
             assert edge.get(f"/pages/{name}", "203.0.113.7", host).body == get(api, f"/pages/{name}", host).body
-    assert edge.asked == [path, *(f"/pages/{name}" for name in served()), path]
+    assert edge.asked == [path, *(f"/pages/{name}" for name in served_assets()), path]
     pages = {"/", "/?connect=walletconnect"}
-    assert hashes().keys() == pages | {f"/pages/{name}" for name in served()}
+    assert hashes().keys() == pages | {f"/pages/{name}" for name in served_assets()}
     assert edge.get("/?token=x", "203.0.113.7", {"Host": "api.test"}).status == 404
 
 

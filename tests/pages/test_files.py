@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.pages import assets as page_assets
-from chalicelib.pages.assets import JOINED, assets, locales, scripts, served
+from chalicelib.pages.assets import JOINED, assets, locales, scripts, served_assets
 from infra.local.walletconnect import PROJECT
 from tests.pages.growth import with_more_networks
 from tests.support.api import Configured
@@ -189,7 +189,7 @@ def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to
 
 
 def test_a_file_is_kept_for_good_and_the_page_that_names_it_is_not(api: Api) -> None:
-    for path in served():
+    for path in served_assets():
         assert get(api, f"/pages/{path}").headers["cache-control"] == "public, max-age=31536000, immutable"
     assert get(api, "/?token=x").headers["cache-control"] == "no-store"
 

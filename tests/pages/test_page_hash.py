@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from chalicelib.pages.assets import assets, served, template
+from chalicelib.pages.assets import assets, served_assets, template
 from infra.local.walletconnect import PROJECT
 from infra.page_hash import compare, main
 from tests.support.served_page import FACTS, HTML, METAS, Served, serving
@@ -25,7 +25,7 @@ def test_a_page_as_it_is_differs_in_nothing_and_says_whom_it_asks(capsys: pytest
     with serving(Served()) as url:
         assert main([url]) == 0
     assert capsys.readouterr().out == (
-        f"The page and its {len(served())} files are as this code has them; "
+        f"The page and its {len(served_assets())} files are as this code has them; "
         "it asks 'https://api.example' as client id 'cli_page'\n"
     )
 

@@ -18,13 +18,13 @@ import chalicelib
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.offramp.core.records import Order
 from chalicelib.offramp.core.rules import OrderReport, Pace, after_report
-from chalicelib.payments.events import Counted, event, failed
+from chalicelib.payments.events import Counted, event, failed_event
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import matching
-from chalicelib.payments.recording.commerce import ended
-from chalicelib.payments.recording.offramps import followed
+from chalicelib.payments.recording.commerce import ended_event
+from chalicelib.payments.recording.offramps import follow_order
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.records import LoggedTransfer
@@ -97,7 +97,7 @@ def by_the_offramp_provider() -> Event:
     order = Order(request.request_id, "acct", "user", "details", "ord_1", "0.5", START, START, paid_at=START)
     pace = Pace(timedelta(minutes=10), timedelta(hours=1), timedelta(days=1))
     advance = after_report(order, OrderReport(1, "failed", "account_closed"), START, pace)
-    return followed(Payable((request,), order=order), advance, request, None, CONTEXT).events[-1]
+    return follow_order(Payable((request,), order=order), advance, request, None, CONTEXT).events[-1]
 
 
 def by_a_recurring_payout() -> Event:
@@ -123,11 +123,11 @@ def test_every_failure_of_an_invoice_in_euros_states_its_amounts_in_euros(fails:
 
 
 def test_a_payment_that_was_converted_is_told_with_its_rate() -> None:
-    body = json.loads(failed(invoice(), "why", CONTEXT, Counted(BaseUnits(CENTS), BaseUnits(12_500), RATE), HASH).body)
+    body = json.loads(failed_event(invoice(), "why", CONTEXT, Counted(BaseUnits(CENTS), BaseUnits(12_500), RATE), HASH).body)
     assert (body["amount"], body["convertedAmountDestination"], body["convertedAmountSource"]) == ("0.01", "0.01", "0.0125")
     assert (body["conversionRate"], body["conversionRateSource"], body["rateProvider"]) == ("0.8", "1.25", "coingecko")
     assert body["conversionRateDestination"] == body["conversionRate"]
-    assert "conversionRate" not in json.loads(failed(invoice(), "why", CONTEXT, Counted(BaseUnits(CENTS)), HASH).body)
+    assert "conversionRate" not in json.loads(failed_event(invoice(), "why", CONTEXT, Counted(BaseUnits(CENTS)), HASH).body)
 
 
 @pytest.mark.parametrize("reason", ["voided", "reclaimed", "expired"])
@@ -135,7 +135,7 @@ def test_the_end_of_a_commerce_payment_states_its_token_which_is_its_invoice_cur
     """What the escrow holds is asked for in its token: fiat is refused (tests/commerce/service/test_api.py)."""
     made = new_payment(START)
     request = replace(MADE.requests[0], amount=made.amount)
-    body = json.loads(ended(made, request, reason, CONTEXT, HASH).body)
+    body = json.loads(ended_event(made, request, reason, CONTEXT, HASH).body)
     assert_is_described(body)
     amount = format_amount(made.amount, 6)
     stated = (body["amount"], body["expectedAmount"], body["totalAmountPaid"], body["currency"], body["failureReason"])

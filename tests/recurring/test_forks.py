@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.recurring.forks import taken_back
-from chalicelib.recurring.periods import MAX_LOOK_DELAY, stepped
+from chalicelib.recurring.forks import take_back_period
+from chalicelib.recurring.periods import MAX_LOOK_DELAY, decide_step
 from chalicelib.recurring.periods import Facts as Known
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from tests.recurring.schedules import CONTEXT, NOW, begun, payment
@@ -23,7 +23,7 @@ def run(processed: int, total: int = 4) -> tuple[RecurringPayment, list[Period],
     periods, requests = list[Period](), list[Request]()
     for number in range(1, processed + 1):
         paid_at = NOW + number * DAY
-        step = stepped(schedule, Known(period, request, payment(request, paid_at=paid_at)), DAY, CONTEXT)
+        step = decide_step(schedule, Known(period, request, payment(request, paid_at=paid_at)), DAY, CONTEXT)
         (paid,) = step.records
         assert isinstance(paid, Period)
         periods, requests = [*periods, paid], [*requests, replace(request, status=RequestStatus.PAID)]
@@ -43,7 +43,7 @@ def test_the_period_of_a_lost_payment_is_in_work_again_with_its_request_and_atte
     schedule, periods, requests = run(3)
     request = lost(requests[number - 1])
     schedule = replace(schedule, unrecorded_since=NOW, failures=1)
-    step = taken_back(schedule, periods, request, NOW)
+    step = take_back_period(schedule, periods, request, NOW)
     before = periods[number - 1]
     assert step.schedule == replace(
         schedule,
@@ -65,7 +65,7 @@ def test_the_period_of_a_lost_payment_is_in_work_again_with_its_request_and_atte
 def test_a_completed_one_is_active_again() -> None:
     schedule, periods, requests = run(2, total=2)
     assert schedule.status is RecurringStatus.COMPLETED
-    step = taken_back(schedule, periods, lost(requests[1]), NOW)
+    step = take_back_period(schedule, periods, lost(requests[1]), NOW)
     assert (step.schedule.status, step.schedule.processed) == (RecurringStatus.ACTIVE, 1)
     assert len(step.records) == 2, "no period was in work"
 
@@ -73,21 +73,21 @@ def test_a_completed_one_is_active_again() -> None:
 @pytest.mark.parametrize("status", [RecurringStatus.PAUSED, RecurringStatus.CANCELLED])
 def test_one_that_is_paused_or_cancelled_stays_so(status: RecurringStatus) -> None:
     schedule, periods, requests = run(2)
-    assert taken_back(replace(schedule, status=status), periods, lost(requests[1]), NOW).schedule.status is status
+    assert take_back_period(replace(schedule, status=status), periods, lost(requests[1]), NOW).schedule.status is status
 
 
 def test_a_payment_that_is_on_the_chain_again_changes_no_count() -> None:
     schedule, periods, requests = run(2)
     request = replace(requests[1], unpaid_at=NOW)
     assert request.status is RequestStatus.PAID
-    step = taken_back(schedule, periods, request, NOW)
+    step = take_back_period(schedule, periods, request, NOW)
     assert step.schedule == schedule and step.records == (replace(request, unpaid_at=None),)
 
 
 def test_a_period_after_the_one_in_work_loses_its_payment_and_is_taken_up_in_its_turn() -> None:
     schedule, periods, requests = run(3)
-    first = taken_back(schedule, periods, lost(requests[0]), NOW).schedule
-    step = taken_back(first, periods, lost(requests[1]), NOW)
+    first = take_back_period(schedule, periods, lost(requests[0]), NOW).schedule
+    step = take_back_period(first, periods, lost(requests[1]), NOW)
     unpaid = replace(periods[1], payment_id=None, amount=None, paid_at=None, tx_hash=None)
     assert step.schedule == first
     assert step.records == (replace(requests[1], status=RequestStatus.CREATED, unpaid_at=None), unpaid)
@@ -95,5 +95,5 @@ def test_a_period_after_the_one_in_work_loses_its_payment_and_is_taken_up_in_its
 
 def test_what_is_lost_is_owed_again() -> None:
     schedule, periods, requests = run(3)
-    after = taken_back(schedule, periods, lost(requests[1]), NOW).schedule
+    after = take_back_period(schedule, periods, lost(requests[1]), NOW).schedule
     assert after.committed - schedule.committed == BaseUnits(2 * schedule.permit.payment_total)

@@ -21,11 +21,11 @@ from chalicelib.recurring.periods import (
     Holdings,
     Step,
     call_of,
+    decide_refused,
+    decide_step,
     is_due,
     is_paid,
     period_due,
-    refused,
-    stepped,
     waiting,
     with_request,
 )
@@ -41,7 +41,7 @@ ENDED = [RecurringStatus.PAUSED, RecurringStatus.CANCELLED]
 
 
 def look(schedule: RecurringPayment, now: datetime = NOW, **facts: Any) -> Step:
-    return stepped(schedule, Facts(**facts), RETRY, replace(CONTEXT, now=now))
+    return decide_step(schedule, Facts(**facts), RETRY, replace(CONTEXT, now=now))
 
 
 def sent(ago: timedelta = SOON, **changes: Any) -> tuple[RecurringPayment, dict[str, Any]]:
@@ -125,7 +125,7 @@ def test_a_payment_that_reverted_is_made_again_later(
 def test_the_third_failure_in_a_row_pauses_it(has_request: bool) -> None:
     schedule, facts = sent(failures=2)
     known = Facts(request=facts["request"] if has_request else None)
-    step = refused(schedule, known, "why", RETRY, CONTEXT)
+    step = decide_refused(schedule, known, "why", RETRY, CONTEXT)
     trouble = {"status": RecurringStatus.PAUSED, "failures": 3, "failure_reason": "why"}
     assert step.schedule == replace(schedule, sent_at=None, check_at=None, **trouble)
     assert len(step.events) == has_request and not step.records and step.request is None
@@ -137,7 +137,7 @@ def test_the_third_failure_in_a_row_pauses_it(has_request: bool) -> None:
 )
 def test_what_its_payer_can_do_nothing_about_is_no_failure(reason: str, until: timedelta) -> None:
     schedule, facts = sent(failures=2)
-    step = refused(schedule, Facts(**facts), reason, RETRY, CONTEXT)
+    step = decide_refused(schedule, Facts(**facts), reason, RETRY, CONTEXT)
     assert step == Step(replace(schedule, attempt=2, sent_at=None, check_at=NOW + until))
 
 
@@ -151,7 +151,7 @@ def test_a_payment_that_is_made_is_waited_for_until_it_is_recorded() -> None:
     made = {**facts, "call": call(CallStatus.SUCCEEDED)}
     waits = replace(schedule, unrecorded_since=NOW, check_at=NOW + SOON)
     assert look(schedule, **made, is_recorded=True) == Step(waits)
-    assert refused(schedule, Facts(**facts), ALREADY_MADE, RETRY, CONTEXT) == Step(waits)
+    assert decide_refused(schedule, Facts(**facts), ALREADY_MADE, RETRY, CONTEXT) == Step(waits)
     late = NOW + HOUR
     again = look(waits, late - timedelta(seconds=1), **made, is_recorded=True).schedule
     assert (again.status, again.unrecorded_since) == (RecurringStatus.ACTIVE, NOW)

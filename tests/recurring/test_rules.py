@@ -10,14 +10,14 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.payments.requests.records import Request
 from chalicelib.recurring.periods import NOT_RECORDED, period_due
 from chalicelib.recurring.records import Period, RecurringStatus
-from chalicelib.recurring.rules import activated, cancelled, resumed
+from chalicelib.recurring.rules import activate_schedule, cancel_schedule, resume_schedule
 from tests.fakes.recurring import signature_of
 from tests.recurring.schedules import CONTEXT, NOW, active, created
 
 
 def test_an_activated_one_has_its_first_request_which_is_the_original_of_the_others() -> None:
     schedule = created()
-    step = activated(schedule, signature_of(schedule), CONTEXT)
+    step = activate_schedule(schedule, signature_of(schedule), CONTEXT)
     request, period = step.records
     assert isinstance(request, Request) and isinstance(period, Period)
     assert step.schedule == replace(
@@ -35,7 +35,7 @@ def test_an_activated_one_has_its_first_request_which_is_the_original_of_the_oth
 
 def test_one_that_starts_later_is_looked_at_when_it_starts() -> None:
     schedule = created(start_date="2101-01-31")
-    after = activated(schedule, signature_of(schedule), CONTEXT).schedule
+    after = activate_schedule(schedule, signature_of(schedule), CONTEXT).schedule
     assert after.check_at == datetime(2101, 1, 31, tzinfo=UTC)
 
 
@@ -51,32 +51,32 @@ def test_one_that_starts_later_is_looked_at_when_it_starts() -> None:
 def test_only_one_that_waits_for_its_signature_is_activated(status: RecurringStatus, word: str) -> None:
     schedule = replace(created(), status=status)
     with pytest.raises(BadRequest, match=f"Recurring payment is already {word}$"):
-        activated(schedule, signature_of(schedule), CONTEXT)
+        activate_schedule(schedule, signature_of(schedule), CONTEXT)
 
 
 def test_a_cancelled_one_is_looked_at_while_a_payment_of_it_may_be_under_way() -> None:
     later = NOW + timedelta(days=1)
     sent, unsent = active(sent_at=NOW, check_at=later), active(check_at=later)
-    assert cancelled(sent, NOW).schedule == replace(sent, status=RecurringStatus.CANCELLED, check_at=NOW)
-    assert cancelled(unsent, NOW).schedule == replace(unsent, status=RecurringStatus.CANCELLED, check_at=None)
+    assert cancel_schedule(sent, NOW).schedule == replace(sent, status=RecurringStatus.CANCELLED, check_at=NOW)
+    assert cancel_schedule(unsent, NOW).schedule == replace(unsent, status=RecurringStatus.CANCELLED, check_at=None)
 
 
 def test_a_resumed_one_makes_another_attempt_now_without_failures() -> None:
     trouble: dict[str, Any] = {"failures": 3, "failure_reason": "Insufficient token balance", "unrecorded_since": NOW}
     paused = active(status=RecurringStatus.PAUSED, attempt=3, check_at=None, **trouble)
     active_again = {"status": RecurringStatus.ACTIVE, "failures": 0, "failure_reason": None, "unrecorded_since": None}
-    assert resumed(paused, NOW).schedule == replace(paused, **active_again, attempt=4, check_at=NOW)
+    assert resume_schedule(paused, NOW).schedule == replace(paused, **active_again, attempt=4, check_at=NOW)
 
 
 def test_a_resumed_one_whose_period_was_paid_by_hand_meanwhile_goes_on_at_the_next_date() -> None:
     paused = active(status=RecurringStatus.PAUSED, processed=1)
-    step = resumed(paused, NOW)
+    step = resume_schedule(paused, NOW)
     assert step.schedule.check_at == period_due(paused) > NOW
 
 
 def test_a_resumed_one_waits_again_for_an_attempt_that_was_made_and_not_recorded() -> None:
     paused = active(status=RecurringStatus.PAUSED, failure_reason=NOT_RECORDED, request_id="request", attempt=3)
-    step = resumed(paused, NOW)
+    step = resume_schedule(paused, NOW)
     active_again = {"status": RecurringStatus.ACTIVE, "failure_reason": None, "sent_at": NOW, "check_at": NOW}
     assert step.schedule == replace(paused, **active_again) and step.schedule.attempt == 3
 
@@ -84,6 +84,6 @@ def test_a_resumed_one_waits_again_for_an_attempt_that_was_made_and_not_recorded
 def test_a_paused_one_is_resumed_until_its_permit_ends() -> None:
     paused = active(status=RecurringStatus.PAUSED)
     deadline = datetime.fromtimestamp(paused.permit.deadline, UTC)
-    assert resumed(paused, deadline).schedule.status is RecurringStatus.ACTIVE
+    assert resume_schedule(paused, deadline).schedule.status is RecurringStatus.ACTIVE
     with pytest.raises(BadRequest, match="can be used no longer"):
-        resumed(paused, deadline + timedelta(seconds=1))
+        resume_schedule(paused, deadline + timedelta(seconds=1))

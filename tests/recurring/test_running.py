@@ -13,7 +13,7 @@ from chalicelib.payments.requests.payments.records import Payment, PaymentKind
 from chalicelib.payments.requests.records import Request
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
-from chalicelib.recurring.responses import changed_answer
+from chalicelib.recurring.responses import answer_changed
 from tests.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring
@@ -60,7 +60,7 @@ def test_what_is_told_as_confirmed_is_counted_at_once_and_a_cancel_answers_what_
             (stored,) = shop.store.all(RecurringPayment)
             assert stored.processed == 1, "the run has not counted it"
             cancelled = flows.cancel(shop.services, shop.owner, schedule.recurring_id)
-            answer = changed_answer(cancelled, "published").model_dump()
+            answer = answer_changed(cancelled, "published").model_dump()
             assert answer["metadata"] == {
                 "remainingPayments": 1,
                 "remainingAmount": str(AMOUNT),

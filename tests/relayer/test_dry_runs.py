@@ -92,6 +92,6 @@ def test_the_gas_is_the_most_that_a_node_estimates(world: World) -> None:
 def test_what_a_caller_tries_is_not_known_while_nodes_differ(world: World) -> None:
     services = served(world.services, "sepolia", saying(world, True), saying(world, False))
     with pytest.raises(ChainUnavailable, match="try again"):
-        flows.tried(services, SENDER, call("a"))
+        flows.try_call(services, SENDER, call("a"))
     services = served(world.services, "sepolia", saying(world, False), saying(world, False))
-    assert flows.tried(services, SENDER, call("a")).success is False
+    assert flows.try_call(services, SENDER, call("a")).success is False

@@ -11,12 +11,12 @@ from chalicelib.relayer.following import (
     SUPERSEDED_REASON,
     ChainState,
     Step,
-    finished,
+    finish_superseded,
+    finish_transaction,
     is_nonce_used,
     next_step,
     receipt_of,
-    reopened,
-    superseded,
+    reopen_transaction,
 )
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 from tests.relayer.transactions import NOW, transaction
@@ -109,14 +109,14 @@ def test_one_that_waits_for_others_is_replaced_only_if_it_offers_less_than_gas_c
 
 
 def test_a_finished_call_tells_the_transaction_the_block_the_cost_and_why_it_reverted() -> None:
-    closed, call = finished(SIGNED, receipt(88, NEW), "no", NOW)
+    closed, call = finish_transaction(SIGNED, receipt(88, NEW), "no", NOW)
     assert closed == replace(SIGNED, closed_at=NOW), "the bytes are kept"
     accepted = RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=1)
     done = replace(accepted, status=CallStatus.SUCCEEDED, tx_hash=NEW, block_number=88, cost=BaseUnits(7))
     assert call == done
-    _, reverted = finished(SIGNED, receipt(88, NEW, success=False), "no", NOW)
+    _, reverted = finish_transaction(SIGNED, receipt(88, NEW, success=False), "no", NOW)
     assert reverted == replace(done, status=CallStatus.REVERTED, reason="no")
-    _, lost = superseded(SIGNED, NOW)
+    _, lost = finish_superseded(SIGNED, NOW)
     assert lost == replace(accepted, status=CallStatus.SUPERSEDED, reason=SUPERSEDED_REASON)
 
 
@@ -131,14 +131,14 @@ def test_without_its_key_a_transaction_is_only_sent_again_and_finished() -> None
 
 
 def test_a_call_that_a_fork_took_out_of_the_chain_is_open_again_and_sent_at_once() -> None:
-    closed, call = finished(SIGNED, receipt(88, NEW, success=False), "no", NOW)
+    closed, call = finish_transaction(SIGNED, receipt(88, NEW, success=False), "no", NOW)
     call = replace(call, version=2)
     later = NOW + timedelta(days=1)
-    is_open, unknown = reopened(replace(closed, nonce_used_since=NOW, nonce_used_at=90), call, later)
+    is_open, unknown = reopen_transaction(replace(closed, nonce_used_since=NOW, nonce_used_at=90), call, later)
     assert unknown == RelayedCall("payout/5", "sepolia", SIGNED.sender, 5, SIGNED.created_at, version=2)
     assert (is_open.closed_at, is_open.raw) == (None, SIGNED.raw)
     assert (is_open.nonce_used_since, is_open.nonce_used_at) == (None, None)
     assert next_step(is_open, chain(), STUCK, later) is Step.SEND
-    again, found = finished(is_open, receipt(95, OLD), None, later)
+    again, found = finish_transaction(is_open, receipt(95, OLD), None, later)
     done = {"status": CallStatus.SUCCEEDED, "tx_hash": OLD, "block_number": 95, "cost": BaseUnits(7)}
     assert found == replace(unknown, **done, version=3) and again.closed_at == later

@@ -19,11 +19,11 @@ from chalicelib.relayer.rules import (
     Call,
     Fees,
     SubmissionStatus,
+    counts_of_taken,
     market_fees,
-    raised_fees,
+    raise_fees,
     reserve,
-    spent_more,
-    taken_by,
+    spend_more,
 )
 from tests.relayer.transactions import NOW, TO, transaction
 
@@ -58,7 +58,7 @@ def test_a_higher_offer_is_one_that_nodes_take_in_place_of_the_old_one(
 ) -> None:
     """12.5 % more of both, as Polygon, Erigon and others want it; geth wants 10 %."""
     stuck = transaction(max_fee=BaseUnits(old), tip=BaseUnits(min(old_tip, old)))
-    fees = raised_fees(stuck, reading(base_fee, tip), Budget(most, DAILY))
+    fees = raise_fees(stuck, reading(base_fee, tip), Budget(most, DAILY))
     if fees is None:
         assert old * 9 // 8 + 1 > most
         return
@@ -75,11 +75,11 @@ def test_an_offer_holds_while_the_base_fee_doubles() -> None:
 
 def test_a_higher_offer_is_an_eighth_more_or_that_of_the_market() -> None:
     stuck = transaction(max_fee=BaseUnits(80), tip=BaseUnits(8))
-    assert raised_fees(stuck, reading(10, 3), Budget(91, DAILY)) == Fees(BaseUnits(91), BaseUnits(10))
-    assert raised_fees(stuck, reading(10, 3), Budget(90, DAILY)) is None
-    assert raised_fees(stuck, reading(100, 30), Budget(1000, DAILY)) == Fees(BaseUnits(230), BaseUnits(30))
-    assert raised_fees(stuck, reading(100, 30), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(30))
-    assert raised_fees(stuck, reading(10, 300), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(200))
+    assert raise_fees(stuck, reading(10, 3), Budget(91, DAILY)) == Fees(BaseUnits(91), BaseUnits(10))
+    assert raise_fees(stuck, reading(10, 3), Budget(90, DAILY)) is None
+    assert raise_fees(stuck, reading(100, 30), Budget(1000, DAILY)) == Fees(BaseUnits(230), BaseUnits(30))
+    assert raise_fees(stuck, reading(100, 30), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(30))
+    assert raise_fees(stuck, reading(10, 300), Budget(200, DAILY)) == Fees(BaseUnits(200), BaseUnits(200))
 
 
 def test_a_call_may_cost_exactly_what_is_left() -> None:
@@ -104,7 +104,7 @@ def test_what_one_call_may_cost_is_not_there_for_the_next() -> None:
 def test_offers_for_one_nonce_are_few_however_high_the_limit() -> None:
     """From a tenth of a gwei to a thousand."""
     stuck, offers = transaction(max_fee=BaseUnits(10**8), tip=BaseUnits(1)), 0
-    while (fees := raised_fees(stuck, reading(0, 0), Budget(10**12, DAILY))) is not None:
+    while (fees := raise_fees(stuck, reading(0, 0), Budget(10**12, DAILY))) is not None:
         stuck, offers = replace(stuck, max_fee=fees.max_fee, tip=fees.tip), offers + 1
     assert offers < 80
 
@@ -173,15 +173,15 @@ def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
     assert [each.nonce for each in found.transactions] == [5, 6, 7]
     refused = [(call, StepResult(False, "no")) for call, _ in wanted]
     assert reserve(ACCOUNT, refused, reading(), Budget(10**11, DAILY), NOW, left).submissions[1].status.value == "refused"
-    sums = {counter.wallet[-2:]: amounts for counter, amounts in taken_by(found.transactions)}
+    sums = {counter.wallet[-2:]: amounts for counter, amounts in counts_of_taken(found.transactions)}
     assert sums == {"aa": {"under way": 10}, "bb": {"under way": 100}}
-    assert [amounts for _, amounts in taken_by(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]
-    assert taken_by([transaction()]) == []
+    assert [amounts for _, amounts in counts_of_taken(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]
+    assert counts_of_taken([transaction()]) == []
 
 
 def test_higher_fees_add_what_they_may_cost_more() -> None:
     stuck = transaction(max_fee=BaseUnits(100), tip=BaseUnits(1), gas_limit=10)
-    assert spent_more(ACCOUNT, stuck, Fees(BaseUnits(150), BaseUnits(2))).spent == 500
+    assert spend_more(ACCOUNT, stuck, Fees(BaseUnits(150), BaseUnits(2))).spent == 500
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from json import loads
 from typing import Any
 
 from chalicelib.base.addresses import hex_address
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.links.records import Link, LinkStatus, SigningClaim
 from chalicelib.payments.links.signing import MOST_CLAIMED
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, SentRefund
@@ -314,7 +314,7 @@ class Locker(Stranger):
         if (order := self.target) is not None:
             body = {
                 "txHash": f"0x{self.draw.getrandbits(256):064x}",
-                "chain": known_network(order.network).label,
+                "chain": require_network(order.network).label,
                 "token": order.currency.partition("-")[0],
                 "payerAddress": self.wallet,
             }

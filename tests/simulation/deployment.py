@@ -11,10 +11,10 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qs
 
-from app import SCHEDULES, Schedule, build, consumers, imported
+from app import SCHEDULES, Schedule, build, consumers, import_work
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.queue import received
+from chalicelib.platform.storage.queue import continue_chain
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from infra.local.gateway import Router
 from infra.recursion import RECURSIVE
@@ -29,7 +29,7 @@ from tests.simulation.ports import Log, Receivers, SimulatedKeys, SimulatedQueue
 
 NETWORKS = ("sepolia", "base", "arbitrum-one", "mainnet")
 VISIBILITY = timedelta(seconds=90)
-_work = cache(imported)
+_work = cache(import_work)
 MOST_RECEIVED = 5
 """After so many failures a message is in the dead letter queue."""
 REPEATED = (timedelta(minutes=10), timedelta(hours=6))
@@ -230,7 +230,7 @@ class Deployment:
         if consumer.name not in RECURSIVE:
             assert lineage.count(consumer.name) <= MOST_INVOCATIONS, f"AWS Lambda would end this chain: {lineage}"
         before, self.queue.lineage = self.queue.lineage, lineage
-        with self.chance.working(work), received(message.body):
+        with self.chance.working(work), continue_chain(message.body):
             done = self._guarded(consumer.name, lambda services: _work(consumer.work)(services, message.body))
         self.queue.lineage = before
         if not done:

@@ -24,14 +24,14 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.commerce.core.records import OperationKind
-from chalicelib.crosschain.service.payment_intents.rules import Wish, offered
+from chalicelib.crosschain.service.payment_intents.rules import Wish, offer_intent
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.gasless import rules as gasless_rules
 from chalicelib.offramp.payers.records import Payer
 from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.archive import store as archive_store
-from chalicelib.payments.archive.lines import packed
+from chalicelib.payments.archive.lines import pack_lines
 from chalicelib.payments.archive.rules import prefix_of
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
@@ -57,7 +57,7 @@ from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.samples import sample_event
 from infra.documents.operations import examples
-from infra.local.provider import ACCOUNT, signed_headers
+from infra.local.provider import ACCOUNT, sign_headers
 from tests.fakes.payouts import store_payouts
 from tests.fakes.recurring import signature_of
 from tests.fakes.requests import standalone, store_request
@@ -111,7 +111,7 @@ def archived_request(owner: Tenant, way: Way) -> None:
     found = archive_store.whole(running().store, paid_payable(owner, way))
     assert found is not None
     name = f"{prefix_of(owner.account_id, '2025-10')}20261105T083000-{found.payable_id}.jsonl.gz"
-    running().archive.put(name, packed([found]))
+    running().archive.put(name, pack_lines([found]))
 
 
 def paid_payable(owner: Tenant, way: Way) -> str:
@@ -327,7 +327,7 @@ def offered_intent(owner: Tenant, way: Way) -> str:
     wanted = Wanted(USDC_MAINNET, token, WALLET, WALLET, call, request.amount)
     route = router.quote(services, wanted, Purpose(owner.account_id, request.request_id))
     wish = Wish(position, None, route, relayer_flows.account_address(services, "mainnet"))
-    made = offered(wish, services.clock(), services.entropy)
+    made = offer_intent(wish, services.clock(), services.entropy)
     known = ("USD Coin", "2", 1, WALLET, WALLET, 1, made.permit.deadline)
     owner.offered = replace(made, token_permit=TokenPermit(USDC_MAINNET.address, *known))
     services.store.write(owner.offered)
@@ -351,7 +351,7 @@ def offered_gasless(owner: Tenant, way: Way) -> str:
     price = gasless_rules.Price(BaseUnits(120_000), BaseUnits(10**9))
     payment_id = gasless_rules.offer_id(position, None, WALLET, sender, services.clock())
     wish = gasless_rules.Wish(payment_id, position, None, WALLET, sender, domain, price)
-    owner.gasless = gasless_rules.offered(wish, services.clock())
+    owner.gasless = gasless_rules.offer_payment(wish, services.clock())
     services.store.write(owner.gasless)
     return owner.gasless.payment_id
 
@@ -582,7 +582,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/payer/{client_user_id}/payment-details"): example(
         {"client_user_id": of_owner(Tenant.payer_with_account)}
     ),
-    ("POST", "/v2/provider-events"): example(body=an_event, signs=signed_headers),
+    ("POST", "/v2/provider-events"): example(body=an_event, signs=sign_headers),
     ("POST", "/v2/orchestrators"): example(),
     ("DELETE", "/v2/orchestrators/{orchestrator_id}"): example({"orchestrator_id": of_owner(Tenant.registered)}),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),

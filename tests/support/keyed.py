@@ -13,7 +13,7 @@ import app
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.idempotency.records import IdempotentRequest
 from chalicelib.platform.access.sessions.records import Session
-from chalicelib.platform.access.sessions.rules import pointer_of, proved
+from chalicelib.platform.access.sessions.rules import add_proof, pointer_of
 from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.http.pipeline import handle
 from chalicelib.platform.http.request import HttpRequest
@@ -118,7 +118,7 @@ class Account:
         for token in (self.session, self.wallet_session):
             session = store.get(Session, Session.KEY.of(token_hash=credential_hash(token)))
             assert session is not None
-            again = proved(session, session.proved_by, self.world.now)
+            again = add_proof(session, session.proved_by, self.world.now)
             store.write(again, pointer_of(again))
 
 

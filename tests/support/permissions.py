@@ -104,7 +104,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workerinput"):
         return
     folder = Path(os.environ[aws_calls.VARIABLE])
-    config.stash[_found] = problems(aws_calls.recorded(folder), _is_whole(session))
+    config.stash[_found] = problems(aws_calls.read_calls(folder), _is_whole(session))
     shutil.rmtree(folder)
     if config.stash[_found] and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

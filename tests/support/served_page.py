@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from chalicelib.pages.assets import served, template
+from chalicelib.pages.assets import served_assets, template
 
 METAS = '<meta name="api-url" content="https://api.example"><meta name="client-id" content="cli_page">'
 FACTS = f"{METAS}<noscript><p>You pay 1 USDC</p></noscript>"
@@ -27,7 +27,7 @@ class Served:
             return self.altered[path]
         if path == "/":
             return self.facts.join(template()), HTML
-        asset = served().get(path.removeprefix("/pages/"))
+        asset = served_assets().get(path.removeprefix("/pages/"))
         return (asset.text, asset.content_type) if asset else None
 
 

@@ -51,5 +51,5 @@ def pay_part(token: str, amount: int) -> None:
 
 def counted(before: Request, after: Request) -> list[Write]:
     """A changed request with what that adds to the daily counts, as the recorder writes it."""
-    marked = counts.marked(after)
+    marked = counts.mark_request(after)
     return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]

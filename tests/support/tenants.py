@@ -21,7 +21,7 @@ from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.passkeys import flows as passkeys
 from chalicelib.accounts.payees import flows as payees
 from chalicelib.accounts.payees.records import Action
-from chalicelib.accounts.payees.rules import checked_route, signing_data
+from chalicelib.accounts.payees.rules import parse_route, signing_data
 from chalicelib.accounts.sign_in import identities, wallets
 from chalicelib.accounts.sign_in.passwords import SALT_BYTES, password_hash
 from chalicelib.accounts.sign_in.records import Purpose
@@ -104,7 +104,7 @@ class Tenant:
 
     @property
     def route(self) -> Destination:
-        return checked_route(self.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
+        return parse_route(self.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
 
     # --- credentials ---
 

@@ -29,7 +29,7 @@ from chalicelib.webhooks.deliveries.rules import (
     wait,
 )
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, chosen_events, receives
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, parse_events, receives
 from chalicelib.webhooks.kinds import CORE, KINDS, NAMED_KINDS, Kind, body_of, new_event, sample_of
 from chalicelib.webhooks.records import EventVariant
 from chalicelib.webhooks.rules import EventContext
@@ -221,7 +221,7 @@ def test_a_webhook_gets_the_variants_whose_kinds_it_chose(events: tuple[str, ...
 
 @given(st.lists(st.sampled_from([*KINDS, "*", "payment.*", "payment.partial.*", "request.*"]), min_size=1))
 def test_a_choice_covers_what_one_of_its_entries_covers(texts: list[str]) -> None:
-    endpoint = replace(ENDPOINT, events=chosen_events(texts))
+    endpoint = replace(ENDPOINT, events=parse_events(texts))
     assert len(set(endpoint.events)) == len(endpoint.events) and set(endpoint.events) == set(texts)
     for kind in KINDS:
         covered = any(fnmatchcase(kind, text) for text in texts)
@@ -230,7 +230,7 @@ def test_a_choice_covers_what_one_of_its_entries_covers(texts: list[str]) -> Non
 
 def test_of_a_text_that_is_no_kind_80_characters_are_told() -> None:
     with pytest.raises(BadRequest) as refused:
-        chosen_events(["payment.*", "x" * 81])
+        parse_events(["payment.*", "x" * 81])
     assert f"events: '{'x' * 80}' is neither a kind" in refused.value.message
 
 

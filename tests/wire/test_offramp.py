@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from infra.local.provider import SECRET, Provider, signed_headers
+from infra.local.provider import SECRET, Provider, sign_headers
 from tests.fakes.world import PAYEE, WALLET
 from tests.wire.conftest import Client
 from tests.wire.published import READ_REQUEST, assert_fits, bodies
@@ -32,7 +32,7 @@ def tell(client: Client, raw: bytes | None = None, status: int = 200, secret: st
     """Posts an event of the provider, the newest one by default, signed now."""
     sent = raw or provider(client).events[-1]
     now = int(client.world.now.timestamp()) - age
-    reply = client.shop.api.request("POST", "/v2/provider-events", sent, signed_headers(sent, now, secret))
+    reply = client.shop.api.request("POST", "/v2/provider-events", sent, sign_headers(sent, now, secret))
     assert reply.status == status, reply.json
     return reply.json
 
@@ -204,7 +204,7 @@ def test_events_that_are_forged_stale_or_of_others_change_nothing(client: Client
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b'{"id": 7}', b"\xff", b"[" * 100_000, b" " * 300_000])
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
 def test_a_forged_body_of_any_form_is_refused_by_its_signature(client: Client, raw: bytes, content_type: str) -> None:
-    headers = {**signed_headers(raw, int(client.world.now.timestamp()), "another secret"), "content-type": content_type}
+    headers = {**sign_headers(raw, int(client.world.now.timestamp()), "another secret"), "content-type": content_type}
     reply = client.shop.api.request("POST", "/v2/provider-events", raw, headers)
     assert (reply.status, reply.json["message"]) == (401, "Invalid signature")
 

@@ -1,6 +1,6 @@
 """Creates, changes and revokes API keys."""
 
-from chalicelib.accounts.api_keys.rules import ApiKeySettings, changed_api_key, new_api_key, toggled_api_key
+from chalicelib.accounts.api_keys.rules import ApiKeySettings, apply_settings, new_api_key, toggle_api_key
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
 from chalicelib.base.ids import Source
 from chalicelib.platform.access.audit.records import Actor
@@ -24,7 +24,7 @@ def create_api_key(
 def change_api_key(services: Services, actor: Actor, key_id: str, settings: ApiKeySettings | None) -> ApiKey:
     """Changes the settings of a key; without settings, switches it off or on. Raises NotFound, BadRequest."""
     key = own_credential(services, actor.account_id, ApiKey, key_id)
-    changed = toggled_api_key(key) if settings is None else changed_api_key(key, settings, services.clock())
+    changed = toggle_api_key(key) if settings is None else apply_settings(key, settings, services.clock())
     services.store.write(changed, audit_entry(services, actor, changed, "updated"))
     return changed
 

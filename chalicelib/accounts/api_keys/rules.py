@@ -26,7 +26,7 @@ class ApiKeySettings(TypedDict, total=False):
 
 def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, source: ids.Source) -> tuple[ApiKey, str]:
     """A new key of the account: its record, and the key, which is shown once. Raises BadRequest."""
-    checked = _checked(settings, now)
+    checked = _check_settings(settings, now)
     key = ids.api_key(source.entropy)
     record = ApiKey(
         key_hash=credential_hash(key),
@@ -40,12 +40,12 @@ def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, source
     return replace(record, **checked), key
 
 
-def changed_api_key(record: ApiKey, settings: ApiKeySettings, now: datetime) -> ApiKey:
+def apply_settings(record: ApiKey, settings: ApiKeySettings, now: datetime) -> ApiKey:
     """The key with other settings. Raises BadRequest."""
-    return replace(record, **_checked(settings, now))
+    return replace(record, **_check_settings(settings, now))
 
 
-def toggled_api_key(record: ApiKey) -> ApiKey:
+def toggle_api_key(record: ApiKey) -> ApiKey:
     """The key switched off or on."""
     is_active = record.status is CredentialStatus.ACTIVE
     return replace(record, status=CredentialStatus.INACTIVE if is_active else CredentialStatus.ACTIVE)
@@ -62,7 +62,7 @@ def parse_time(text: str) -> datetime:
     raise BadRequest("must be a time in ISO 8601 with its offset, such as 2027-01-31T12:00:00Z")
 
 
-def _checked(settings: ApiKeySettings, now: datetime) -> Mapping[str, Any]:
+def _check_settings(settings: ApiKeySettings, now: datetime) -> Mapping[str, Any]:
     expires_at = settings.get("expires_at")
     if expires_at is not None and expires_at <= now:
         raise BadRequest("expiresAt is in the past: give a time in the future, or none")

@@ -21,14 +21,14 @@ _SCOPES = f"What the key may do; everything when null. Of: {', '.join(SCOPES)}"
 _RANGES = "Addresses and CIDR ranges it may be used from; anywhere when null or empty"
 
 
-def _checked_time(value: str) -> str:
+def _check_time(value: str) -> str:
     try:
         return iso(parse_time(value))
     except BadRequest as error:
         raise rule(error.message) from None
 
 
-Time = Annotated[str, form(format="future-time"), AfterValidator(_checked_time)]
+Time = Annotated[str, form(format="future-time"), AfterValidator(_check_time)]
 
 
 class _Settings(Input):

@@ -38,7 +38,7 @@ class _Header:
     interlaced: bool
 
 
-def sanitised_logo(text: str) -> str:
+def sanitise_logo(text: str) -> str:
     """The PNG in base64 without the parts that the image does not need. Raises BadRequest that says what is wrong."""
     if len(text) > MAX_BASE64:
         raise BadRequest(f"logo: the image is larger than {MAX_KB} kB")
@@ -49,7 +49,7 @@ def sanitised_logo(text: str) -> str:
     if len(data) > MAX_BYTES:
         raise BadRequest(f"logo: the image is larger than {MAX_KB} kB")
     try:
-        return b64encode(_sanitised(data)).decode()
+        return b64encode(_sanitise_png(data)).decode()
     except ValueError as reason:
         raise BadRequest(f"logo must be a PNG image of at most {MAX_SIDE} x {MAX_SIDE} pixels: {reason}") from None
 
@@ -60,7 +60,7 @@ def size_of(logo: str) -> tuple[int, int]:
     return width, height
 
 
-def _sanitised(data: bytes) -> bytes:
+def _sanitise_png(data: bytes) -> bytes:
     """Raises ValueError if the data is not a valid PNG."""
     if not data.startswith(_SIGNATURE):
         raise ValueError("it does not begin as one")

@@ -5,7 +5,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from chalicelib.accounts.branding.images import sanitised_logo
+from chalicelib.accounts.branding.images import sanitise_logo
 from chalicelib.accounts.branding.records import Colours, PageBranding
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
@@ -47,7 +47,7 @@ def branding_of(client: ClientId, draft: BrandingDraft, now: datetime, version: 
         record_id=client.record_id,
         account_id=client.account_id,
         updated_at=now,
-        logo=None if draft.logo is None else sanitised_logo(draft.logo),
+        logo=None if draft.logo is None else sanitise_logo(draft.logo),
         colours=None if draft.colours is None else _readable(draft.colours),
         terms_url=_link("termsUrl", draft.terms_url),
         privacy_url=_link("privacyUrl", draft.privacy_url),

@@ -55,7 +55,7 @@ def apply(
     Conflict if it no longer applies, and was ended as failed, or if it was decided meanwhile.
     """
     context = event_context(services)
-    settled = rules.decided(change, ChangeState.APPLIED, by, context.now)
+    settled = rules.end_change(change, ChangeState.APPLIED, by, context.now)
     notices = (*approval, *rules.notices(settled, "applied", by, context))
     guards, is_made = list[Record](standing), False
 
@@ -65,7 +65,7 @@ def apply(
         if own and effects_of(services.store, change.account_id, own) != change.effects:
             raise Conflict(_OTHER)
         try:
-            make(*writes, *(() if is_made else (settled, *notices, *store.unchanged(guards, writes))))
+            make(*writes, *(() if is_made else (settled, *notices, *store.require_unchanged(guards, writes))))
         except WriteConflict:
             _check_as_read(services, change)
             raise
@@ -92,7 +92,7 @@ def end(
 ) -> PendingChange:
     """Ends a change without effect. One transaction."""
     context = event_context(services)
-    ended = rules.decided(change, state, by, context.now, reason)
+    ended = rules.end_change(change, state, by, context.now, reason)
     entry, event = rules.notices(ended, state.value, by, context)
     services.store.write(ended, entry, event)
     queue_announcements(services, [event])

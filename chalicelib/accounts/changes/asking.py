@@ -14,7 +14,7 @@ from chalicelib.accounts.changes.applying import redirecting_own
 from chalicelib.accounts.changes.effects import effects_of
 from chalicelib.accounts.changes.records import Asker, AskingSession, PendingChange
 from chalicelib.accounts.changes.schemas import ChangeAnswer, Waiting
-from chalicelib.accounts.changes.verified import verified
+from chalicelib.accounts.changes.verified import find_verified_people
 from chalicelib.base import ids
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.credentials import store as credential_store
@@ -23,7 +23,7 @@ from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.http.responses import response_of
 from chalicelib.platform.http.view import AnyCall, View
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Write
 from chalicelib.webhooks.flows import event_context, queue_announcements
 
@@ -61,7 +61,7 @@ def person_of(caller: Caller) -> str | None:
     return caller.member.person.person_id if caller.member else None
 
 
-@retried(20)
+@retry_conflicts(20)
 def _ask(
     call: AnyCall, operation: Operation, request: HttpRequest, waiting: Sequence[Write], nonce: str
 ) -> PendingChange:
@@ -78,7 +78,7 @@ def _ask(
     own = [each for each in rules.redirecting(steps, asker.person_id) if rules.account_of(each) == account_id]
     scope = rules.scope_of(operation.scope, steps)
     members = person_store.members(services.store, account_id)
-    known = verified(services, (person_of(caller), *(each.person_id for each in members)))
+    known = find_verified_people(services, (person_of(caller), *(each.person_id for each in members)))
     effective = rules.takes_effect_at(account, members, known, scope, person_of(caller), now)
     change = PendingChange(
         account_id=account_id,

@@ -2,7 +2,7 @@
 
 from chalicelib.accounts.changes import applying, rules, store
 from chalicelib.accounts.changes.records import ChangeState, PendingChange
-from chalicelib.accounts.changes.verified import verified
+from chalicelib.accounts.changes.verified import find_verified_people
 from chalicelib.base.errors import Conflict, Forbidden, NotFound
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
@@ -36,8 +36,8 @@ def approve(services: Services, actor: Actor, member: Member, change_id: str) ->
     """
     pending = _pending(services, actor.account_id, change_id)
     person_id = member.person.person_id
-    known = verified(services, (person_id, pending.asker.person_id, *pending.approved_by))
-    change = rules.approved(pending, person_id, member.membership.role, known)
+    known = find_verified_people(services, (person_id, pending.asker.person_id, *pending.approved_by))
+    change = rules.approve_change(pending, person_id, member.membership.role, known)
     context = event_context(services)
     notices = rules.notices(change, "approved", actor, context)
     members = person_store.members(services.store, actor.account_id)

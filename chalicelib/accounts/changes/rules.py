@@ -111,7 +111,7 @@ def check_pending(change: PendingChange, now: datetime) -> PendingChange:
     return change
 
 
-def approved(change: PendingChange, person_id: str, role: Role, verified: Collection[str]) -> PendingChange:
+def approve_change(change: PendingChange, person_id: str, role: Role, verified: Collection[str]) -> PendingChange:
     """The change with the approval of a person. Raises Forbidden for one's own, and without the right, or if the person
     is not `verified`; Conflict for a second approval by the same person."""
     if person_id == change.asker.person_id:
@@ -147,7 +147,7 @@ def standing_for(change: PendingChange, members: Iterable[Membership]) -> list[M
     ]  # fmt: skip
 
 
-def decided(
+def end_change(
     change: PendingChange, state: ChangeState, by: Actor, now: datetime, reason: str | None = None
 ) -> PendingChange:
     """The change as it ends; it keeps no secrets."""

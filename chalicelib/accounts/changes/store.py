@@ -43,7 +43,7 @@ def steps_of(store: Store, writes: Iterable[Write]) -> list[Step]:
     return [*deleted, *((before.get(each.key), each) for each in records)]
 
 
-def unchanged(records: Iterable[Record], writes: Iterable[Write]) -> list[Unchanged]:
+def require_unchanged(records: Iterable[Record], writes: Iterable[Write]) -> list[Unchanged]:
     """Requires of a transaction that these records are as they were read, but those that it writes itself."""
     written = {each.key if isinstance(each, Record) else each.record.key for each in writes}
     known = {each.key: each for each in records}

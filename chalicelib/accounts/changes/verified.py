@@ -7,7 +7,7 @@ from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.services import Services
 
 
-def verified(services: Services, person_ids: Iterable[str | None]) -> frozenset[str]:
+def find_verified_people(services: Services, person_ids: Iterable[str | None]) -> frozenset[str]:
     """Those of these people whose `Person.label`, which others see of them, is a wallet or a confirmed e-mail address.
 
     Somebody who has invited an address of their own invention could be that person, too. A service without a sender

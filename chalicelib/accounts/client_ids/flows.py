@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
+from chalicelib.accounts.client_ids.rules import ClientIdSettings, apply_settings, new_client_id
 from chalicelib.accounts.credentials.flows import add, audit_entry, own_credential, revoke
 from chalicelib.accounts.orchestrators import store as orchestrator_store
 from chalicelib.accounts.orchestrators.rules import unlink
@@ -19,7 +19,7 @@ from chalicelib.platform.storage.store import Write
 
 def create_client_id(services: Services, actor: Actor, settings: ClientIdSettings) -> ClientId:
     """A new client id of the actor's account. Raises BadRequest."""
-    resolved = _resolved(services, actor.account_id, settings)
+    resolved = _resolve_payee_id(services, actor.account_id, settings)
     client = new_client_id(actor.account_id, resolved, services.clock(), services.entropy)
     add(services, actor, client)
     return client
@@ -31,14 +31,14 @@ def change_client_id(services: Services, actor: Actor, record_id: str, settings:
     If the settings no longer admit the orchestrator that is linked to it, the same transaction ends that link.
     """
     client = own_credential(services, actor.account_id, ClientId, record_id)
-    resolved = _resolved(services, actor.account_id, settings)
-    changed = changed_client_id(client, resolved, services.clock())
+    resolved = _resolve_payee_id(services, actor.account_id, settings)
+    changed = apply_settings(client, resolved, services.clock())
     is_revocation = changed.status is CredentialStatus.REVOKED and client.status is not CredentialStatus.REVOKED
     writes: list[Write] = [audit_entry(services, actor, changed, "revoked" if is_revocation else "updated")]
     if client.orchestrator_id is not None and settings.get("admits_orchestrator", client.orchestrator_id) != (
         client.orchestrator_id
     ):
-        changed, unlinking = _unlinked(services, actor, changed, client.orchestrator_id)
+        changed, unlinking = _unlink_orchestrator(services, actor, changed, client.orchestrator_id)
         writes += unlinking
     services.store.write(changed, *writes)
     return changed
@@ -49,7 +49,9 @@ def revoke_client_id(services: Services, actor: Actor, record_id: str) -> Client
     return revoke(services, actor, own_credential(services, actor.account_id, ClientId, record_id))
 
 
-def _unlinked(services: Services, actor: Actor, client: ClientId, orchestrator_id: str) -> tuple[ClientId, list[Write]]:
+def _unlink_orchestrator(
+    services: Services, actor: Actor, client: ClientId, orchestrator_id: str
+) -> tuple[ClientId, list[Write]]:
     """The client id without its orchestrator, and the other writes of that change. One read."""
     platform, linkage = orchestrator_store.linkage(services.store, orchestrator_id, client.client_id)
     assert linkage is not None, "orchestrator_id is set only while there is a linkage"
@@ -60,7 +62,7 @@ def _unlinked(services: Services, actor: Actor, client: ClientId, orchestrator_i
     return unlinked, [ended, *audit_entries]
 
 
-def _resolved(services: Services, account_id: str, settings: ClientIdSettings) -> ClientIdSettings:
+def _resolve_payee_id(services: Services, account_id: str, settings: ClientIdSettings) -> ClientIdSettings:
     """The settings with a payee destination's ERC-7828 id, in any spelling, replaced by its record id.
 
     Raises BadRequest unless the destination is active and belongs to the account, and the admitted orchestrator exists.

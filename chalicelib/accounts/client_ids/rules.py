@@ -12,7 +12,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
-from chalicelib.platform.access.credentials.rules import allowed_domain, credential_hash
+from chalicelib.platform.access.credentials.rules import credential_hash, parse_origin
 
 _FEE_DECIMALS = 2
 
@@ -50,15 +50,15 @@ def new_client_id(account_id: str, settings: ClientIdSettings, now: datetime, en
         status=CredentialStatus.ACTIVE,
         created_at=now,
     )
-    return _consistent(replace(record, **_checked(settings)))
+    return _consistent(replace(record, **_check_settings(settings)))
 
 
-def changed_client_id(record: ClientId, settings: ClientIdSettings, now: datetime) -> ClientId:
+def apply_settings(record: ClientId, settings: ClientIdSettings, now: datetime) -> ClientId:
     """The client id with other settings. Raises BadRequest, also if a revoked one would become active again."""
     wanted = settings.get("status", record.status)
     if record.status is CredentialStatus.REVOKED and wanted is not CredentialStatus.REVOKED:
         raise BadRequest("cannot reactivate revoked ID")
-    return _consistent(replace(record, **_checked(settings), updated_at=now))
+    return _consistent(replace(record, **_check_settings(settings), updated_at=now))
 
 
 def _consistent(record: ClientId) -> ClientId:
@@ -67,10 +67,10 @@ def _consistent(record: ClientId) -> ClientId:
     return record
 
 
-def _checked(settings: ClientIdSettings) -> Mapping[str, Any]:
+def _check_settings(settings: ClientIdSettings) -> Mapping[str, Any]:
     checked: dict[str, Any] = dict(settings)
     if "allowed_domains" in settings:
-        checked["allowed_domains"] = _each("allowedDomains", allowed_domain, settings["allowed_domains"])
+        checked["allowed_domains"] = _each("allowedDomains", parse_origin, settings["allowed_domains"])
     if (payees := settings.get("allowed_payees")) is not None:
         checked["allowed_payees"] = _each("allowedPayees", _payee, payees)
     if (currencies := settings.get("allowed_currencies")) is not None:

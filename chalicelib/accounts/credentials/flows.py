@@ -20,7 +20,7 @@ from chalicelib.platform.access.credentials.records import (
 from chalicelib.platform.access.credentials.store import CREDENTIALS, Credential
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried, retry
+from chalicelib.platform.storage.retrying import retry, retry_conflicts
 from chalicelib.platform.storage.store import Delete, Write
 
 MAX_CREDENTIALS = 1000
@@ -105,7 +105,7 @@ class Limit:
     name: str
 
 
-@retried(50)  # so many additions may come first
+@retry_conflicts(50)  # so many additions may come first
 def add_within(services: Services, limit: Limit, record: Credential, *writes: Write) -> None:
     """Writes a new credential and its pointer in one transaction with other records, if there is room for it.
 

@@ -64,10 +64,12 @@ def check(services: Services, account_id: str, record_id: str) -> PageDomain:
 
 def check_now(services: Services, domain: PageDomain) -> PageDomain:
     """Looks for the proof and writes what was found. Raises WriteConflict if the domain was changed meanwhile."""
-    return services.store.write(*checked(services, domain, problem_of(services, domain)))
+    return services.store.write(*writes_of_check(services, domain, problem_of(services, domain)))
 
 
-def checked(services: Services, domain: PageDomain, problem: str | None) -> tuple[PageDomain, *tuple[AuditEntry, ...]]:
+def writes_of_check(
+    services: Services, domain: PageDomain, problem: str | None
+) -> tuple[PageDomain, *tuple[AuditEntry, ...]]:
     """What is written after a check: the domain; and, if its mark has ended since the check before, an audit entry, by
     which the owners are told."""
     now = services.clock()

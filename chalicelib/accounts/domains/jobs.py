@@ -45,4 +45,4 @@ def _check(services: Services, sweep: sweeping.Sweep, hashes: Iterable[str]) -> 
 
 def _note(services: Services, domain: PageDomain, problem: str | None) -> int:
     """Writes what was found, unless its owner changed the domain, or had it checked, meanwhile."""
-    return try_write(services.store, *flows.checked(services, domain, problem))
+    return try_write(services.store, *flows.writes_of_check(services, domain, problem))

@@ -40,7 +40,7 @@ def domain_of(client: ClientId, text: str, old: PageDomain | None, now: datetime
 
     Raises BadRequest unless it is a domain.
     """
-    domain = _checked(text)
+    domain = _parse_domain(text)
     if old is not None and old.domain == domain:
         return replace(old, set_at=now)
     return PageDomain(
@@ -115,7 +115,7 @@ def _is_shown(character: str) -> bool:
     return unicodedata.category(character)[0] in "LMNPZ" or character.isspace() or character in _SYMBOLS
 
 
-def _checked(text: str) -> str:
+def _parse_domain(text: str) -> str:
     domain = ascii_domain(text.strip()) if len(text) <= MAX_LENGTH else None
     last = "" if domain is None else domain.rpartition(".")[2]
     if domain is None or len(domain) > MAX_LENGTH or "." not in domain or last.isdigit():

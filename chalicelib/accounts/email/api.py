@@ -18,12 +18,12 @@ from chalicelib.platform.http.view import AnyCall, Call
 
 
 def list_addresses(call: Call[None, None]) -> AddressList:
-    return _listed(call)
+    return _answer_list(call)
 
 
 def choose_language(call: Call[ChosenLanguage, None]) -> AddressList:
     flows.choose_language(call.services, call.caller.signed_in.person, call.body.language)
-    return _listed(call)
+    return _answer_list(call)
 
 
 def ask_confirmation(call: Call[Addressed, None]) -> LinkSent:
@@ -46,7 +46,7 @@ def reset_password(call: Call[NewPassword, None]) -> Done:
     return Done(success=True)
 
 
-def _listed(call: AnyCall) -> AddressList:
+def _answer_list(call: AnyCall) -> AddressList:
     addresses = flows.addresses_of(call.services, call.caller.signed_in.person)
     listed = [AddressAnswer.of(each) for each in addresses]
     return AddressList(addresses=listed, sendsEmail=is_configured(call.services))

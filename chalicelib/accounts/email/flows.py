@@ -29,7 +29,7 @@ from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Identity, Person, is_email
 from chalicelib.platform.access.people.rules import new_person
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, Unchanged, Write
 
 ASKED_IN_SESSION = Limit(of_address=5, of_account=50)
@@ -76,10 +76,10 @@ def confirmation(services: Services, identity: Identity, language: str | None = 
     if not mail.is_configured(services):
         return ()
     permit = replace(rules.permit(Purpose.CONFIRM, identity.name, services.clock()), person_id=identity.person_id)
-    return _linked(services, permit, _Sending(EmailAddress(identity.name), MailKind.CONFIRM, language))
+    return _write_link(services, permit, _Sending(EmailAddress(identity.name), MailKind.CONFIRM, language))
 
 
-@retried(5)
+@retry_conflicts(5)
 def confirm(services: Services, token: str, actor: Actor) -> str:
     """Confirms an e-mail address by the token of a link. Returns the address.
 
@@ -94,7 +94,7 @@ def confirm(services: Services, token: str, actor: Actor) -> str:
     if permit.purpose is Purpose.REGISTER:
         if identity is not None:
             raise rules.link_over()
-        services.store.write(Delete(permit), *_registered(services, permit, actor))
+        services.store.write(Delete(permit), *_register_person(services, permit, actor))
         return permit.name
     person = person_store.person(services.store, permit.person_id)
     if person is None or person.sessions_since != permit.sessions_since:
@@ -103,22 +103,22 @@ def confirm(services: Services, token: str, actor: Actor) -> str:
         by = replace(actor, name=f"person:{person.person_id}")
         identities.add(services, person, permit.name, by, Delete(permit))
     elif identity.person_id == person.person_id:
-        services.store.write(Delete(permit), Unchanged(person), *_confirmed(services, identity, actor))
+        services.store.write(Delete(permit), Unchanged(person), *_confirm_identity(services, identity, actor))
     else:
         raise rules.link_over()
     return permit.name
 
 
-def _registered(services: Services, permit: EmailToken, actor: Actor) -> tuple[Write, ...]:
+def _register_person(services: Services, permit: EmailToken, actor: Actor) -> tuple[Write, ...]:
     """A new person with their account, and the language of their mails."""
     now = services.clock()
     person, identity = new_person(permit.name, permit.account_id, permit.password_hash, now, services.entropy)
-    _, _, founded = sign_in_flows.founded(services, person, actor, permit.account_id)
+    _, _, founded = sign_in_flows.found_account(services, person, actor, permit.account_id)
     mailbox = mail_store.mailbox(services.store, EmailAddress(permit.name))
     return replace(identity, verified_at=now), *founded, replace(mailbox, locale=permit.locale)
 
 
-def _confirmed(services: Services, identity: Identity, actor: Actor) -> tuple[Write, ...]:
+def _confirm_identity(services: Services, identity: Identity, actor: Actor) -> tuple[Write, ...]:
     now = services.clock()
     accounts = [each.account_id for each in person_store.memberships_of(services.store, identity.person_id)]
     entries = audit.entries_of_person(
@@ -146,7 +146,7 @@ def forgot_password(services: Services, email: str, language: str) -> None:
     _send_link(services, permit, _Sending(to, MailKind.RESET, language, is_withheld=person is None))
 
 
-@retried(5)
+@retry_conflicts(5)
 def reset_password(services: Services, token: str, password: str, actor: Actor) -> None:
     """Sets a new password by the token of a link, and ends all sessions of the person in the same transaction.
 
@@ -183,7 +183,7 @@ def addresses_of(services: Services, person: Person) -> list[Address]:
     return [Address(known[name], boxes[name]) for name in names if name in known]
 
 
-@retried(5)
+@retry_conflicts(5)
 def choose_language(services: Services, person: Person, language: str) -> None:
     """Sets the language of the mails to a person's addresses."""
     for each in addresses_of(services, person):
@@ -206,18 +206,18 @@ def _send_link(
     services: Services, permit: EmailToken, sending: _Sending, limit: Limit = mail.ASKED_FOR
 ) -> EmailToken:
     """Writes what a link permits together with the mail that has it, in one transaction."""
-    permit, written = _linked(services, permit, sending, limit)
+    permit, written = _write_link(services, permit, sending, limit)
     services.store.write(permit, written)
     mail.queue_mails(services, [written])
     return permit
 
 
-def _linked(
+def _write_link(
     services: Services, permit: EmailToken, sending: _Sending, limit: Limit = mail.ASKED_FOR
 ) -> tuple[EmailToken, Mail]:
     """What a link permits, with its token, and the mail that has the link."""
     token = ids.session_token(services.entropy)
     secrets = {"link": mail.link_to(services, rules.PAGES[permit.purpose], token)}
     draft = Draft(sending.kind, sending.to, {}, secrets, sending.account_id)
-    [written] = mail.written(services, draft, limit, is_withheld=sending.is_withheld, language=sending.language)
+    [written] = mail.write_mail(services, draft, limit, is_withheld=sending.is_withheld, language=sending.language)
     return replace(permit, token_hash=credential_hash(token)), written

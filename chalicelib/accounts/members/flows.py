@@ -21,7 +21,7 @@ from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, Person, Role
 from chalicelib.platform.access.people.rules import pointer_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete
 
 ATTEMPTS = 20
@@ -35,7 +35,7 @@ def list_members(services: Services, account_id: str) -> list[tuple[Membership, 
     return sorted(((each, found[each.person_id]) for each in members), key=lambda pair: pair[0].joined_at)
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def change_role(services: Services, actor: Actor, by: str | None, person_id: str, role: Role) -> Membership:
     """Gives a member another role, from the next call of any of their sessions on. `by` is None for the operator.
 
@@ -55,7 +55,7 @@ def change_role(services: Services, actor: Actor, by: str | None, person_id: str
     return changed
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def remove(services: Services, actor: Actor, by: str | None, person_id: str) -> None:
     """Removes a member, whose sessions in the account end in the same transaction. API keys stay as they are.
 
@@ -68,7 +68,7 @@ def remove(services: Services, actor: Actor, by: str | None, person_id: str) -> 
     _end(services, actor, team, member, "member.removed")
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def leave(services: Services, actor: Actor, person_id: str) -> None:
     """Ends a person's own membership, and all their sessions in the account. Raises NotFound, Conflict."""
     team = store.team(services.store, actor.account_id)

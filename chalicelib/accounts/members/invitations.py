@@ -13,9 +13,9 @@ from chalicelib.accounts.members.rules import (
     check_manages,
     check_open,
     check_room,
-    named_in,
     new_invitation,
     new_secret,
+    parse_secret,
     with_approvals,
 )
 from chalicelib.accounts.sign_in import passwords
@@ -32,7 +32,7 @@ from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, Person, Role, is_email
 from chalicelib.platform.access.people.rules import new_membership, new_person
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete
 
 EACH_DAY = Limit(of_account=100)
@@ -44,7 +44,7 @@ def link_of(services: Services, secret: str) -> str:
     return mail.link_to(services, "invitation", secret)
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def invite(
     services: Services, actor: Actor, by: str | None, name: str, role: Role, secret: str | None = None
 ) -> tuple[Invitation, str]:
@@ -78,7 +78,7 @@ def _mails(services: Services, team: Team, invitation: Invitation, secret: str) 
     facts = {"account": team.account.name, "role": invitation.role.value}
     link = {"link": link_of(services, secret)}
     draft = Draft(MailKind.INVITATION, EmailAddress(invitation.name), facts, link, invitation.account_id)
-    return mail.written(services, draft, EACH_DAY)
+    return mail.write_mail(services, draft, EACH_DAY)
 
 
 def list_open(services: Services, account_id: str) -> tuple[Invitation, ...]:
@@ -86,7 +86,7 @@ def list_open(services: Services, account_id: str) -> tuple[Invitation, ...]:
     return store.team(services.store, account_id).open_invitations(services.clock())
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def withdraw(services: Services, actor: Actor, by: str, invitation_id: str) -> None:
     """Withdraws an invitation. Raises NotFound, Forbidden."""
     team = store.team(services.store, actor.account_id)
@@ -99,13 +99,13 @@ def withdraw(services: Services, actor: Actor, by: str, invitation_id: str) -> N
 
 def look_up(services: Services, secret: str) -> tuple[Invitation, Team]:
     """The invitation with this secret, and the account that it is to. Two reads, two queries. Raises NotFound."""
-    account_id, invitation_id = named_in(secret)
+    account_id, invitation_id = parse_secret(secret)
     known = store.invitation(services.store, account_id, invitation_id)
     invitation = check_open(known, secret, services.clock())
     return invitation, store.team(services.store, account_id)
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def accept(services: Services, actor: Actor, person_id: str, secret: str) -> Membership:
     """Makes a person who is signed in a member of the account that invited them; the next session is for it.
 
@@ -122,7 +122,7 @@ def accept(services: Services, actor: Actor, person_id: str, secret: str) -> Mem
     return _join(services, actor, invitation, team, replace(person, account_id=invitation.account_id))
 
 
-@retried(ATTEMPTS)
+@retry_conflicts(ATTEMPTS)
 def register(services: Services, actor: Actor, secret: str, password: str, language: str) -> Person:
     """Registers the invited e-mail address with a password, as a member of the account that invited it.
 

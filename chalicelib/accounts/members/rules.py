@@ -101,12 +101,12 @@ def new_secret(account_id: str, now: datetime, entropy: Entropy) -> str:
 
 
 def new_invitation(secret: str, name: str, role: Role, by: str | None, now: datetime) -> Invitation:
-    account_id, invitation_id = named_in(secret)
+    account_id, invitation_id = parse_secret(secret)
     hashed, expires_at = credential_hash(secret), now + INVITATION_LIFETIME
     return Invitation(account_id, invitation_id, hashed, name, role, by or "operator", now, expires_at)
 
 
-def named_in(secret: str) -> tuple[str, str]:
+def parse_secret(secret: str) -> tuple[str, str]:
     """The ids of account and invitation in a secret. Raises NotFound if it names none."""
     match = _SECRET.fullmatch(secret)
     if match is None:

@@ -7,7 +7,7 @@ from chalicelib.mail.records import Choices
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 
 
 def read(services: Services, account_id: str) -> Choices:
@@ -15,7 +15,7 @@ def read(services: Services, account_id: str) -> Choices:
     return mail_store.choices(services.store, account_id)
 
 
-@retried(5)
+@retry_conflicts(5)
 def choose(services: Services, actor: Actor, payments: bool, attention: bool) -> Choices:
     """Sets both choices, with an audit entry, in one transaction; no write if nothing differs."""
     known = mail_store.choices(services.store, actor.account_id)

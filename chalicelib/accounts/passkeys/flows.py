@@ -15,24 +15,24 @@ from chalicelib.accounts.passkeys.rules import (
     new_challenge,
     passkey_id_of,
     person_named_in,
-    used,
+    use_passkey,
     with_passkey,
 )
 from chalicelib.accounts.passkeys.verification import (
     Credential,
     registration_options,
     request_options,
-    verified_assertion,
-    verified_registration,
+    verify_assertion,
+    verify_registration,
 )
 from chalicelib.accounts.sign_in import refusals
 from chalicelib.accounts.sign_in.flows import Way, open_for
-from chalicelib.accounts.sign_in.identities import kept_session
+from chalicelib.accounts.sign_in.identities import keep_session
 from chalicelib.accounts.sign_in.proving import with_proof
 from chalicelib.accounts.sign_in.records import Purpose
 from chalicelib.accounts.sign_in.rules import SIGN_IN, Wanted
 from chalicelib.base.errors import Conflict, NotFound, Unauthorized
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Member
@@ -42,7 +42,7 @@ from chalicelib.platform.access.people.rules import ending_sessions
 from chalicelib.platform.access.sessions.records import PresenceProof, Session, SessionKind
 from chalicelib.platform.services import Services
 from chalicelib.platform.settings import origin_of
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, Write
 
 
@@ -53,18 +53,18 @@ def ask_to_register(services: Services, member: Member) -> dict[str, Any]:
     return registration_options(_party(services), member.person.person_id, member.person.label, challenge, known)
 
 
-@retried(5)
+@retry_conflicts(5)
 def register(services: Services, member: Member, credential: Credential, name: str, actor: Actor) -> Passkey:
     """Registers a passkey. One transaction, which uses up the challenge.
 
     Raises BadRequest or Unauthorized for a response that does not hold, Conflict if it is registered.
     """
     wanted = Wanted(Purpose.ADD, member.session.session_id)
-    challenge, stored = _answered(services, credential, wanted)
-    found = verified_registration(_party(services), credential, challenge)
+    challenge, stored = _find_challenge(services, credential, wanted)
+    found = verify_registration(_party(services), credential, challenge)
     passkey_id, now = passkey_id_of(found.credential_id), services.clock()
     person = with_passkey(_person(services, member), passkey_id)
-    passkey = made_from(Passkey, found, person_id=person.person_id, passkey_id=passkey_id, name=name, created_at=now)
+    passkey = make_from(Passkey, found, person_id=person.person_id, passkey_id=passkey_id, name=name, created_at=now)
     entries = _entries(services, person, "passkey.added", passkey_id, actor)
     services.store.write(person, passkey, Delete(stored), *entries)
     return passkey
@@ -75,7 +75,7 @@ def list_own(services: Services, person_id: str) -> list[Passkey]:
     return sorted(store.passkeys(services.store, person_id), key=lambda each: each.created_at)
 
 
-@retried(5)
+@retry_conflicts(5)
 def rename(services: Services, person_id: str, passkey_id: str, name: str) -> Passkey:
     """Gives a passkey another name. Raises NotFound."""
     changed = replace(_own(services, person_id, passkey_id), name=name)
@@ -83,7 +83,7 @@ def rename(services: Services, person_id: str, passkey_id: str, name: str) -> Pa
     return changed
 
 
-@retried(5)
+@retry_conflicts(5)
 def remove(services: Services, member: Member, passkey_id: str, actor: Actor) -> None:
     """Removes a passkey, and ends all sessions of the person but this one. Raises NotFound, and Conflict for the last
     passkey where the account of the session demands a second factor."""
@@ -92,7 +92,7 @@ def remove(services: Services, member: Member, passkey_id: str, actor: Actor) ->
     if not left and member.account.requires_second_factor:
         raise Conflict("This account demands a second factor: add another passkey before you remove this one")
     changed = ending_sessions(replace(person, passkeys=left))
-    kept = kept_session(services, member, person, changed)
+    kept = keep_session(services, member, person, changed)
     entries = _entries(services, person, "passkey.removed", passkey_id, actor)
     services.store.write(changed, Delete(passkey), *kept, *entries)
 
@@ -102,7 +102,7 @@ def ask_to_sign_in(services: Services) -> dict[str, Any]:
     return request_options(_party(services), _challenge(services, SIGN_IN), [])
 
 
-@retried(5)
+@retry_conflicts(5)
 def sign_in(services: Services, credential: Credential, replaced: str | None, actor: Actor) -> tuple[Session, str]:
     """Opens a session for the person whose passkey it is. Returns session and token.
 
@@ -124,7 +124,7 @@ def ask_to_prove(services: Services, member: Member) -> dict[str, Any]:
     return request_options(_party(services), challenge, allowed)
 
 
-@retried(5)
+@retry_conflicts(5)
 def prove(services: Services, member: Member, credential: Credential, actor: Actor) -> Session:
     """Proves the presence of the person in this session by one of their passkeys. Raises as `sign_in`."""
     wanted = Wanted(Purpose.PROVE, member.session.session_id)
@@ -136,7 +136,7 @@ def _proven(
     services: Services, person_id: str, credential: Credential, wanted: Wanted, actor: Actor
 ) -> tuple[Person, tuple[Write, ...]]:
     """The person whose passkey signed the challenge, and the writes that use it up. Raises BadRequest, Unauthorized."""
-    challenge, stored = _answered(services, credential, wanted)
+    challenge, stored = _find_challenge(services, credential, wanted)
     named = credential["response"].get("userHandle")
     passkey = store.passkey(services.store, person_id, passkey_id_of(credential["id"]))
     person = person_store.person(services.store, person_id)
@@ -144,7 +144,7 @@ def _proven(
         raise Unauthorized(REFUSED)
     try:
         now = services.clock()
-        changed, fell = used(passkey, verified_assertion(_party(services), credential, challenge, passkey), now)
+        changed, fell = use_passkey(passkey, verify_assertion(_party(services), credential, challenge, passkey), now)
     except Unauthorized:
         refusals.record(services, person, actor)
         raise
@@ -152,7 +152,7 @@ def _proven(
     return person, (Delete(stored), changed, *entries)
 
 
-def _answered(services: Services, credential: Credential, wanted: Wanted) -> tuple[bytes, PasskeyChallenge]:
+def _find_challenge(services: Services, credential: Credential, wanted: Wanted) -> tuple[bytes, PasskeyChallenge]:
     """The challenge that a response answers, and its record. One read. Raises BadRequest, Unauthorized."""
     challenge, hashed = challenge_in(credential["response"]["clientDataJSON"])
     return challenge, check_challenge(store.challenge(services.store, hashed), wanted, services.clock())
@@ -187,5 +187,5 @@ def _entries(
 ) -> tuple[AuditEntry, ...]:
     """An entry for each account of the person, which is told to their addresses."""
     accounts = [each.account_id for each in person_store.memberships_of(services.store, person.person_id)]
-    now, addresses = services.clock(), person_store.confirmed_addresses(services.store, person)
+    now, addresses = services.clock(), person_store.list_confirmed_addresses(services.store, person)
     return audit.entries_of_person(actor, action, passkey_id, accounts, now, services.entropy, addresses)

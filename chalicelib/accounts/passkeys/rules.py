@@ -41,12 +41,12 @@ class Verified:
     is_synced: bool
 
 
-def encoded(raw: bytes) -> str:
+def encode_base64url(raw: bytes) -> str:
     """Base64url without padding."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-def decoded(text: str) -> bytes:
+def decode_base64url(text: str) -> bytes:
     """Raises BadRequest unless it is base64url, with or without padding."""
     try:
         return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
@@ -60,7 +60,7 @@ def new_challenge(challenge: bytes, wanted: Wanted, now: datetime) -> PasskeyCha
 
 def passkey_id_of(credential_id: str) -> str:
     """The id of the passkey with this credential id. Raises BadRequest."""
-    return _hash(decoded(credential_id))
+    return _hash(decode_base64url(credential_id))
 
 
 def challenge_in(client_data: str) -> tuple[bytes, str]:
@@ -69,7 +69,7 @@ def challenge_in(client_data: str) -> tuple[bytes, str]:
     Raises BadRequest for what is no client data; Unauthorized if the page was inside one of another origin.
     """
     try:
-        found: Any = json.loads(decoded(client_data))
+        found: Any = json.loads(decode_base64url(client_data))
     except (ValueError, RecursionError):
         found = None
     challenge = found.get("challenge") if isinstance(found, dict) else None
@@ -77,7 +77,7 @@ def challenge_in(client_data: str) -> tuple[bytes, str]:
         raise BadRequest("clientDataJSON is not what a browser writes")
     if found.get("crossOrigin") not in (None, False) or "topOrigin" in found:
         raise Unauthorized(REFUSED)
-    raw = decoded(challenge)
+    raw = decode_base64url(challenge)
     return raw, _hash(raw)
 
 
@@ -92,7 +92,7 @@ def check_challenge(stored: PasskeyChallenge | None, wanted: Wanted, now: dateti
 def person_named_in(user_handle: str | None) -> str:
     """The id of the person that a passkey was made for. Raises Unauthorized if the response names none."""
     try:
-        return decoded(user_handle or "").decode("ascii")
+        return decode_base64url(user_handle or "").decode("ascii")
     except (UnicodeDecodeError, BadRequest):
         raise Unauthorized(REFUSED) from None
 
@@ -105,7 +105,7 @@ def expected_count(passkey: Passkey) -> int:
     return 0 if passkey.is_synced else passkey.sign_count
 
 
-def used(passkey: Passkey, verified: Verified, now: datetime) -> tuple[Passkey, bool]:
+def use_passkey(passkey: Passkey, verified: Verified, now: datetime) -> tuple[Passkey, bool]:
     """The passkey after a use, and whether its count fell. Raises Unauthorized if its backup eligibility changed."""
     if verified.is_synced != passkey.is_synced:
         raise Unauthorized(REFUSED)

@@ -4,7 +4,14 @@ import json
 from typing import Any, cast
 
 from chalicelib.accounts.passkeys.records import Passkey
-from chalicelib.accounts.passkeys.rules import REFUSED, RelyingParty, Verified, decoded, encoded, expected_count
+from chalicelib.accounts.passkeys.rules import (
+    REFUSED,
+    RelyingParty,
+    Verified,
+    decode_base64url,
+    encode_base64url,
+    expected_count,
+)
 from chalicelib.base.errors import BadRequest, Unauthorized
 
 Credential = dict[str, Any]
@@ -29,7 +36,7 @@ def registration_options(
             require_resident_key=True,
             user_verification=structs.UserVerificationRequirement.REQUIRED,
         ),
-        exclude_credentials=[structs.PublicKeyCredentialDescriptor(decoded(each)) for each in known],
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(decode_base64url(each)) for each in known],
     )
     return cast(dict[str, Any], json.loads(webauthn.options_to_json(options)))
 
@@ -42,13 +49,13 @@ def request_options(party: RelyingParty, challenge: bytes, allowed: list[str]) -
     options = webauthn.generate_authentication_options(
         rp_id=party.id,
         challenge=challenge,
-        allow_credentials=[structs.PublicKeyCredentialDescriptor(decoded(each)) for each in allowed] or None,
+        allow_credentials=[structs.PublicKeyCredentialDescriptor(decode_base64url(each)) for each in allowed] or None,
         user_verification=structs.UserVerificationRequirement.REQUIRED,
     )
     return cast(dict[str, Any], json.loads(webauthn.options_to_json(options)))
 
 
-def verified_registration(party: RelyingParty, credential: Credential, challenge: bytes) -> Verified:
+def verify_registration(party: RelyingParty, credential: Credential, challenge: bytes) -> Verified:
     """Raises BadRequest unless the passkey was made on this site for this challenge, and its user was verified."""
     import webauthn
     from webauthn.helpers import exceptions, structs
@@ -64,10 +71,15 @@ def verified_registration(party: RelyingParty, credential: Credential, challenge
     except (exceptions.WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError):
         raise BadRequest(REFUSED) from None
     is_synced = found.credential_device_type is structs.CredentialDeviceType.MULTI_DEVICE
-    return Verified(encoded(found.credential_id), encoded(found.credential_public_key), found.sign_count, is_synced)
+    return Verified(
+        encode_base64url(found.credential_id),
+        encode_base64url(found.credential_public_key),
+        found.sign_count,
+        is_synced,
+    )
 
 
-def verified_assertion(party: RelyingParty, credential: Credential, challenge: bytes, passkey: Passkey) -> Verified:
+def verify_assertion(party: RelyingParty, credential: Credential, challenge: bytes, passkey: Passkey) -> Verified:
     """Raises Unauthorized unless this passkey signed the challenge on this site, and its user was verified.
 
     A device-bound passkey has to count on (`expected_count`).
@@ -81,7 +93,7 @@ def verified_assertion(party: RelyingParty, credential: Credential, challenge: b
             expected_challenge=challenge,
             expected_rp_id=party.id,
             expected_origin=party.origin,
-            credential_public_key=decoded(passkey.public_key),
+            credential_public_key=decode_base64url(passkey.public_key),
             credential_current_sign_count=expected_count(passkey),
             require_user_verification=True,
         )

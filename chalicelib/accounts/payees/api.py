@@ -2,7 +2,7 @@
 
 from chalicelib.accounts.payees import flows
 from chalicelib.accounts.payees.records import Action, PayeeDestination
-from chalicelib.accounts.payees.rules import checked_route
+from chalicelib.accounts.payees.rules import parse_route
 from chalicelib.accounts.payees.schemas import (
     DeactivateDestination,
     DestinationDeactivated,
@@ -50,7 +50,7 @@ def _or_null(destination: PayeeDestination | None) -> PayeeDestinationAnswer | N
 
 def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
     query = call.query
-    route = checked_route(query.walletAddress, query.tokenAddress, int(query.chainId))
+    route = parse_route(query.walletAddress, query.tokenAddress, int(query.chainId))
     nonce = flows.issue_nonce(call.services, _client(call), route, Action(query.action))
     return SigningDataAnswer.of(nonce, call.services.settings.brand)
 

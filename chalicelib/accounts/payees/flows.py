@@ -13,17 +13,17 @@ from chalicelib.accounts.payees import store
 from chalicelib.accounts.payees.records import Action, ActiveDestination, PayeeDestination, SigningNonce
 from chalicelib.accounts.payees.rules import (
     INVALID_NONCE,
-    activated,
+    activate_destination,
     belongs_to,
+    change_route,
     check_addable,
     check_no_other,
     check_nonce,
     check_signer,
     check_vouched,
     check_wallet,
-    checked_route,
     new_nonce,
-    rerouted,
+    parse_route,
     route_of_id,
 )
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound
@@ -65,7 +65,7 @@ def add(
     an active destination, up to two more unless `vouched`; one transaction. Raises BadRequest (nonce), Unauthorized
     (signature), Forbidden or Conflict (rules.check_vouched, check_addable).
     """
-    nonce = _signed(services, client, nonce_text, signature, Action.ADD, asked_at)
+    nonce = _check_nonce(services, client, nonce_text, signature, Action.ADD, asked_at)
     route, own = nonce.route, store.destinations(services.store, client.account_id)
     bound = next((each for each in own if each.record_id == client.payee_destination_id), None)
     active = store.active_destination(services.store, route.wallet)
@@ -73,7 +73,9 @@ def add(
         check_vouched(route, client, bound, _membership_of(services, client.account_id, route.wallet))
     check_addable(route, client, bound, active[1] if active else None)
     known = active[1] if active else next((each for each in own if each.route == route), None)
-    destination = activated(known, route, client.account_id, client.client_id, services.clock(), services.entropy)
+    destination = activate_destination(
+        known, route, client.account_id, client.client_id, services.clock(), services.entropy
+    )
     writes: list[Write] = [destination, *_audit_entries(services, actor, "payee_destination.added", destination)]
     if active is None:
         writes.append(_pointer(destination, route.wallet))
@@ -97,7 +99,7 @@ def remove(
         route = _route_of(services, id_text)
     except BadRequest:
         raise BadRequest(_NOT_DEACTIVATED) from None
-    nonce = _signed(services, client, nonce_text, signature, Action.DEACTIVATE)
+    nonce = _check_nonce(services, client, nonce_text, signature, Action.DEACTIVATE)
     active = store.active_destination(services.store, route.wallet)
     if nonce.route != route or active is None or active[1].route != route:
         raise BadRequest(_NOT_DEACTIVATED)
@@ -143,13 +145,13 @@ def activate(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Makes a route the active destination of the wallet that signed in. Raises Conflict if it has another one."""
-    route = checked_route(wallet.address, token_address, chain_id)
+    route = parse_route(wallet.address, token_address, chain_id)
     check_wallet(wallet, route)
     active = store.active_destination(services.store, wallet.name)
     if active:
         check_no_other(route, active[1])
     known = active[1] if active else _of_route(store.destinations(services.store, actor.account_id), route)
-    destination = activated(known, route, actor.account_id, None, services.clock(), services.entropy)
+    destination = activate_destination(known, route, actor.account_id, None, services.clock(), services.entropy)
     destination = replace(destination, access_mode=access_mode)
     pointer = [] if active else [_pointer(destination, wallet.name)]
     entries = _audit_entries(services, actor, "payee_destination.added", destination)
@@ -161,9 +163,9 @@ def change(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Changes token or chain of the wallet's active destination. Raises NotFound if it has none."""
-    route = checked_route(wallet.address, token_address, chain_id)
+    route = parse_route(wallet.address, token_address, chain_id)
     check_wallet(wallet, route)
-    destination = replace(rerouted(_active_of(services, wallet)[1], route), access_mode=access_mode)
+    destination = replace(change_route(_active_of(services, wallet)[1], route), access_mode=access_mode)
     services.store.write(destination, *_audit_entries(services, actor, "payee_destination.changed", destination))
     return destination
 
@@ -200,7 +202,7 @@ def deactivate(services: Services, actor: Actor, wallet: Wallet, id_text: str) -
     services.store.write(*writes)
 
 
-def _signed(
+def _check_nonce(
     services: Services,
     client: ClientId,
     nonce_text: str,

@@ -11,7 +11,7 @@ from chalicelib.base import ids
 from chalicelib.base.addresses import address_of_family, same_address, tron_to_evm
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
 from chalicelib.base.ids import Entropy
-from chalicelib.base.signatures import recover_digest, signature_bytes, typed_data_digest
+from chalicelib.base.signatures import digest_of_typed_data, recover_digest, signature_bytes
 from chalicelib.chains.catalogue.interop import Destination, destination_id, parse_destination_id
 from chalicelib.chains.catalogue.networks import Network, network, network_of_chain
 from chalicelib.chains.catalogue.recipients import recipient
@@ -39,7 +39,7 @@ _FIELDS = (
 )
 
 
-def checked_route(wallet: str, token_address: str, chain_id: int) -> Destination:
+def parse_route(wallet: str, token_address: str, chain_id: int) -> Destination:
     """A route in canonical form. Raises BadRequest unless the catalogue has the token on that chain."""
     chain = network_of_chain(chain_id)
     if chain is None:
@@ -69,7 +69,7 @@ def route_of_id(text: str, strict: bool) -> Destination:
     if chain is None:
         return parse_destination_id(text, strict).destination
     try:
-        return checked_route(parts[1], parts[2], chain.chain_id)
+        return parse_route(parts[1], parts[2], chain.chain_id)
     except BadRequest:
         raise BadRequest("Invalid destination ID format") from None
 
@@ -124,7 +124,7 @@ def check_nonce(nonce: SigningNonce | None, text: str, client_id: str, action: A
 
 def check_signer(nonce: SigningNonce, signature: str, brand: str) -> None:
     """Raises Unauthorized unless the wallet of the nonce made the signature over its signing data."""
-    digest = typed_data_digest(signing_data(nonce, brand))
+    digest = digest_of_typed_data(signing_data(nonce, brand))
     signer = recover_digest(digest, signature_bytes(signature))
     wallet = nonce.wallet_address
     expected = wallet if wallet.startswith("0x") else tron_to_evm(wallet)
@@ -192,7 +192,7 @@ def check_no_other(route: Destination, active: PayeeDestination) -> None:
         raise Conflict("This wallet has another active destination: deactivate it first")
 
 
-def activated(
+def activate_destination(
     known: PayeeDestination | None,
     route: Destination,
     account_id: str,
@@ -216,7 +216,7 @@ def activated(
     )
 
 
-def rerouted(destination: PayeeDestination, route: Destination) -> PayeeDestination:
+def change_route(destination: PayeeDestination, route: Destination) -> PayeeDestination:
     """The destination with another token or chain. Client ids that are bound to it stay bound."""
     return replace(
         destination,

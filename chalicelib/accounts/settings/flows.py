@@ -10,7 +10,7 @@ from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 
 
 class AccountSettings(TypedDict, total=False):
@@ -31,7 +31,7 @@ def read(services: Services, account_id: str) -> Account:
     return account
 
 
-@retried(20)  # every change of a member writes the account, too
+@retry_conflicts(20)  # every change of a member writes the account, too
 def change(services: Services, actor: Actor, session: Session, settings: AccountSettings) -> Account:
     """Changes settings. One read, one transaction; none if nothing differs.
 

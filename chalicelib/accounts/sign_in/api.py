@@ -2,7 +2,7 @@
 
 from chalicelib.accounts.email import flows as email_flows
 from chalicelib.accounts.sign_in import ending, flows, identities, proving, wallets
-from chalicelib.accounts.sign_in.cookies import cleared_cookie, session_cookie
+from chalicelib.accounts.sign_in.cookies import clear_cookie, session_cookie
 from chalicelib.accounts.sign_in.schemas import (
     AnswerChallenge,
     AskChallenge,
@@ -32,7 +32,7 @@ def ask_challenge(call: Call[AskChallenge, None]) -> ChallengeAnswer:
 
 
 def verify_wallet(call: Call[AnswerChallenge, None]) -> Reply[SignedIn]:
-    opened = flows.sign_in(call.services, call.body.signed(), call.caller.sent_session, call.actor)
+    opened = flows.sign_in(call.services, call.body.as_plain_values(), call.caller.sent_session, call.actor)
     return Reply(SignedIn(), session_cookie(call.services.settings, *opened))
 
 
@@ -54,7 +54,7 @@ def log_in(call: Call[EmailAndPassword, None]) -> Reply[LoggedIn]:
 
 def log_out(call: Call[None, None]) -> Reply[Done]:
     ending.log_out(call.services, _session(call), call.actor)
-    return Reply(Done(success=True), cleared_cookie(call.services.settings))
+    return Reply(Done(success=True), clear_cookie(call.services.settings))
 
 
 def me(call: Call[None, None]) -> Me:
@@ -83,7 +83,7 @@ def ask_to_add_wallet(call: Call[AskChallenge, None]) -> ChallengeAnswer:
 
 
 def add_wallet(call: Call[AnswerChallenge, None]) -> OwnIdentity:
-    added = identities.add_wallet(call.services, call.caller.signed_in, call.body.signed(), call.actor)
+    added = identities.add_wallet(call.services, call.caller.signed_in, call.body.as_plain_values(), call.actor)
     return OwnIdentity.of(added.name)
 
 
@@ -102,7 +102,7 @@ def ask_to_prove_by_wallet(call: Call[AskChallenge, None]) -> ChallengeAnswer:
 
 
 def prove_by_wallet(call: Call[AnswerChallenge, None]) -> Proved:
-    return Proved.of(proving.by_wallet(call.services, call.caller.signed_in, call.body.signed(), call.actor))
+    return Proved.of(proving.by_wallet(call.services, call.caller.signed_in, call.body.as_plain_values(), call.actor))
 
 
 def _session(call: AnyCall) -> Session:

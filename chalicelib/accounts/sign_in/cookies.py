@@ -13,7 +13,7 @@ def session_cookie(settings: Settings, session: Session, token: str) -> dict[str
     return _set_cookie(settings, f"{token}{lasts}")
 
 
-def cleared_cookie(settings: Settings) -> dict[str, str]:
+def clear_cookie(settings: Settings) -> dict[str, str]:
     return _set_cookie(settings, "; Max-Age=0")
 
 

@@ -10,7 +10,7 @@ from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import pointer_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, Write
 
 
@@ -44,7 +44,7 @@ def revoke(services: Services, person_id: str, session_id: str, actor: Actor) ->
         raise NotFound("Session not found")
 
 
-@retried(5)
+@retry_conflicts(5)
 def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
     """Deletes a session; returns False if it has ended. Tries again if a use of the session was recorded meanwhile."""
     writes = ending(services, token_hash, actor, action)

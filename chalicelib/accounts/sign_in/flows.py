@@ -6,7 +6,7 @@ from functools import partial
 from chalicelib.accounts.sign_in import passwords, refusals, wallets
 from chalicelib.accounts.sign_in.ending import end_all, ending
 from chalicelib.accounts.sign_in.records import Challenge
-from chalicelib.accounts.sign_in.wallets import SignedChallenge, issued_challenge
+from chalicelib.accounts.sign_in.wallets import SignedChallenge, find_challenge
 from chalicelib.base import ids
 from chalicelib.base.email_addresses import email_address
 from chalicelib.base.errors import NotFound, Unauthorized
@@ -21,7 +21,7 @@ from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
 from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.records import Session, SessionKind
-from chalicelib.platform.access.sessions.rules import check_session, open_session, pointer_of, reopened
+from chalicelib.platform.access.sessions.rules import check_session, open_session, pointer_of, reopen_session
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry, try_write
 from chalicelib.platform.storage.store import Delete, Unchanged, Write
@@ -44,7 +44,7 @@ def sign_in(services: Services, signed: SignedChallenge, replaced: str | None, a
     signature or a used challenge (both are recorded in the audit log of the wallet's account), ChainUnavailable if the
     contract of the wallet cannot be called.
     """
-    issued = issued_challenge(services, signed, actor)
+    issued = find_challenge(services, signed, actor)
     wallet = wallets.signer(services, issued, signed, actor)
     way = Way(SessionKind.WALLET, wallet.address, wallet.chain_id)
 
@@ -57,7 +57,7 @@ def sign_in(services: Services, signed: SignedChallenge, replaced: str | None, a
         return open_for(services, person, way, actor, replaced, Delete(unused), identity)
 
     # The second reading raises if the challenge was used; else the person or the session has changed.
-    return retry(5, open_with, issued, lambda: issued_challenge(services, signed, actor))
+    return retry(5, open_with, issued, lambda: find_challenge(services, signed, actor))
 
 
 def register(services: Services, email: str, password: str, actor: Actor) -> Person:
@@ -70,7 +70,7 @@ def register(services: Services, email: str, password: str, actor: Actor) -> Per
     name = email_address(email).name
     hashed = passwords.password_hash(password, services.entropy(passwords.SALT_BYTES))
     person, identity = new_person(name, "", hashed, services.clock(), services.entropy)
-    person, _, writes = founded(services, person, actor)
+    person, _, writes = found_account(services, person, actor)
     if not try_write(services.store, identity, *writes):
         services.log.info("e-mail address is registered already")
     return person
@@ -88,10 +88,10 @@ def log_in(services: Services, email: str, password: str, replaced: str | None, 
     passwords.check_password(password)
     windows = failure_windows(name, actor.ip_address, services.settings.rate_limit_scale, services.clock())
     rate_limits.count_in_all(services, *windows)
-    person = _checked(services, name, password, actor)
+    person = _check_password(services, name, password, actor)
     rate_limits.uncount(services, *windows)
     way = Way(SessionKind.EMAIL, name)
-    again = partial(_checked, services, name, password, actor)
+    again = partial(_check_password, services, name, password, actor)
     return retry(5, lambda person: open_for(services, person, way, actor, replaced), person, again)
 
 
@@ -138,7 +138,7 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
             raise NotFound("You are not a member of this account")
         now = services.clock()
         check_session(session_store.session(services.store, token_hash), member.membership, person, now)
-        session, token = reopened(member.session, membership, person, now, services.entropy)
+        session, token = reopen_session(member.session, membership, person, now, services.entropy)
         there = replace(actor, account_id=account_id, session_id=session.session_id)
         entry = audit.entry(there, "session.created", session.session_id, now, services.entropy)
         ended = ending(services, token_hash, actor, "session.replaced")
@@ -156,7 +156,7 @@ def _person(services: Services, person_id: str) -> Person:
     return person
 
 
-def _checked(services: Services, name: str, password: str, actor: Actor) -> Person:
+def _check_password(services: Services, name: str, password: str, actor: Actor) -> Person:
     """The person with this e-mail address, if it is their password. Raises Unauthorized, and records the refusal."""
     identity = person_store.identity(services.store, name)
     person = person_store.person(services.store, identity.person_id if identity else refusals.NOBODY)
@@ -167,7 +167,7 @@ def _checked(services: Services, name: str, password: str, actor: Actor) -> Pers
     return person
 
 
-def founded(
+def found_account(
     services: Services, person: Person, actor: Actor, account_id: str | None = None
 ) -> tuple[Person, MembershipPointer, tuple[Write, ...]]:
     """A new account of a person, who is its owner: the person, the membership, and all that is written.
@@ -194,7 +194,7 @@ def open_for(
     memberships = person_store.memberships_of(services.store, person.person_id) if person.version else ()
     joined, known = account_for(person, memberships), tuple[Write, ...]((Unchanged(person),))
     if joined is None:
-        person, joined, known = founded(services, person, actor)
+        person, joined, known = found_account(services, person, actor)
     now = services.clock()
     opened = open_session(joined, way.kind, way.subject, now, services.entropy, way.chain_id, person.version)
     session, token = opened

@@ -8,7 +8,7 @@ from dataclasses import replace
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.accounts.sign_in.records import Challenge, Purpose
 from chalicelib.accounts.sign_in.rules import Wanted
-from chalicelib.accounts.sign_in.wallets import SignedChallenge, issued_challenge
+from chalicelib.accounts.sign_in.wallets import SignedChallenge, find_challenge
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
@@ -19,7 +19,7 @@ from chalicelib.platform.access.people.rules import ending_sessions
 from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.rules import check_session, pointer_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, Write
 
 MAX_IDENTITIES = 10
@@ -31,14 +31,14 @@ def challenge(services: Services, member: Member, address: str, chain_id: int) -
     return wallets.challenge(services, address, chain_id, Wanted(Purpose.ADD, member.session.session_id))
 
 
-@retried(5)
+@retry_conflicts(5)
 def add_wallet(services: Services, member: Member, signed: SignedChallenge, actor: Actor) -> Identity:
     """Lets the person sign in with the wallet that signed the challenge of this session.
 
     Raises as `wallets.signer`, and Conflict if somebody signs in with it.
     """
     wanted = Wanted(Purpose.ADD, member.session.session_id)
-    issued = issued_challenge(services, signed, actor, wanted)
+    issued = find_challenge(services, signed, actor, wanted)
     wallet = wallets.signer(services, issued, signed, actor)
     return add(services, _person(services, member.person.person_id), wallet.name, actor, Delete(issued))
 
@@ -61,7 +61,7 @@ def add(services: Services, person: Person, name: str, actor: Actor, *proof: Wri
     return identity
 
 
-@retried(5)
+@retry_conflicts(5)
 def remove(services: Services, member: Member, identity_id: str, actor: Actor) -> None:
     """Ends a way to sign in of the person, and all sessions but this one; also this one, if it was opened that way.
 
@@ -77,12 +77,12 @@ def remove(services: Services, member: Member, identity_id: str, actor: Actor) -
     left = tuple(each for each in person.identities if each != name)
     password_hash = person.password_hash if any(is_email(each) for each in left) else None
     changed = ending_sessions(replace(person, identities=left, password_hash=password_hash))
-    kept = () if member.session.name == name else kept_session(services, member, person, changed)
+    kept = () if member.session.name == name else keep_session(services, member, person, changed)
     entries = _entries(services, person, "identity.removed", identity, actor)
     services.store.write(changed, Delete(identity), *kept, *entries)
 
 
-def kept_session(services: Services, member: Member, person: Person, changed: Person) -> tuple[Write, ...]:
+def keep_session(services: Services, member: Member, person: Person, changed: Person) -> tuple[Write, ...]:
     """The writes that keep the session of the caller while all others of the person end. One read.
 
     Raises Unauthorized if it has ended meanwhile, as by a new password.
@@ -101,7 +101,7 @@ def _entries(
     now, target, addresses = (
         services.clock(),
         identity.name_hash,
-        person_store.confirmed_addresses(services.store, person),
+        person_store.list_confirmed_addresses(services.store, person),
     )
     return audit.entries_of_person(actor, action, target, accounts, now, services.entropy, addresses)
 

@@ -3,7 +3,7 @@
 from chalicelib.accounts.sign_in import passwords, refusals, wallets
 from chalicelib.accounts.sign_in.records import Challenge, Purpose
 from chalicelib.accounts.sign_in.rules import Wanted
-from chalicelib.accounts.sign_in.wallets import SignedChallenge, issued_challenge
+from chalicelib.accounts.sign_in.wallets import SignedChallenge, find_challenge
 from chalicelib.base.errors import Forbidden, Unauthorized
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
@@ -14,9 +14,9 @@ from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
 from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.records import PresenceProof, Session
-from chalicelib.platform.access.sessions.rules import pointer_of, proved
+from chalicelib.platform.access.sessions.rules import add_proof, pointer_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, Unchanged, Write
 
 
@@ -43,13 +43,13 @@ def challenge(services: Services, member: Member, address: str, chain_id: int) -
     return wallets.challenge(services, address, chain_id, Wanted(Purpose.PROVE, member.session.session_id))
 
 
-@retried(5)
+@retry_conflicts(5)
 def by_wallet(services: Services, member: Member, signed: SignedChallenge, actor: Actor) -> Session:
     """Proves the presence by the signature of a wallet that the person signs in with.
 
     Raises as `wallets.signer`, and Forbidden for a wallet that is not the person's.
     """
-    issued = issued_challenge(services, signed, actor, Wanted(Purpose.PROVE, member.session.session_id))
+    issued = find_challenge(services, signed, actor, Wanted(Purpose.PROVE, member.session.session_id))
     wallet = wallets.signer(services, issued, signed, actor)
     identity = person_store.identity(services.store, wallet.name)
     if identity is None or identity.person_id != member.person.person_id:
@@ -57,7 +57,7 @@ def by_wallet(services: Services, member: Member, signed: SignedChallenge, actor
     return with_proof(services, member, PresenceProof.WALLET, actor, Delete(issued), Unchanged(identity))
 
 
-@retried(5)
+@retry_conflicts(5)
 def prove(services: Services, member: Member, proof: PresenceProof, actor: Actor) -> Session:
     """Writes a proof into the session that needs nothing else written with it."""
     return with_proof(services, member, proof, actor)
@@ -72,6 +72,6 @@ def with_proof(services: Services, member: Member, proof: PresenceProof, actor: 
     if session is None:
         raise Unauthorized("Session is missing or has ended: sign in again")
     now = services.clock()
-    changed = proved(session, proof, now)
+    changed = add_proof(session, proof, now)
     entry = audit.entry(actor, "session.proved", session.session_id, now, services.entropy)
     return services.store.write(changed, pointer_of(changed), entry, *writes)

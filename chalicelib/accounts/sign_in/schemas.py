@@ -44,7 +44,7 @@ class AnswerChallenge(Input):
     message: str = Field(description="The message as it was issued, byte for byte")
     signature: Signature = Field(description="Hex, with or without 0x: 65 bytes, or more from a contract wallet")
 
-    def signed(self) -> SignedChallenge:
+    def as_plain_values(self) -> SignedChallenge:
         """The body as plain values."""
         return SignedChallenge(self.challengeId, self.nonce, self.message, self.signature)
 

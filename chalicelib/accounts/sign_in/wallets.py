@@ -48,7 +48,7 @@ def challenge(services: Services, address: str, chain_id: int, wanted: Wanted = 
     return issued
 
 
-def issued_challenge(
+def find_challenge(
     services: Services, signed: SignedChallenge, actor: Actor, wanted: Wanted = SIGN_IN
 ) -> Challenge:
     """The stored challenge that was signed. One read.

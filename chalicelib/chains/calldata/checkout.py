@@ -182,7 +182,7 @@ def with_funding(checkout: Checkout, owner: str, wallet: str) -> Checkout:
     return replace(checkout, funding=funding, gas=checkout.gas + TRANSFER_GAS * len(funding))
 
 
-def joined(parts: Sequence[Checkout]) -> Checkout:
+def join_checkouts(parts: Sequence[Checkout]) -> Checkout:
     """Checkouts of one wallet as one: all approvals before all payments. `spender` is that of the last one."""
     debits: dict[Token, int] = {}
     for part in parts:

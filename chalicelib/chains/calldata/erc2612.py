@@ -10,7 +10,7 @@ else was faster, and the allowance is there all the same.
 
 from typing import Any
 
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata.abi import WORD, address_word, call, members, typed_members, uint_word
@@ -50,7 +50,7 @@ def permit_of(
     if domain is None or nonce is None or len(nonce) != WORD:
         return None
     number = int.from_bytes(nonce, "big")
-    return made_from(TokenPermit, domain, owner=owner, spender=spender, nonce=number, deadline=deadline)
+    return make_from(TokenPermit, domain, owner=owner, spender=spender, nonce=number, deadline=deadline)
 
 
 def typed_data(permit: TokenPermit) -> dict[str, Any]:

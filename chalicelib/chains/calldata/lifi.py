@@ -102,7 +102,7 @@ def deposit_of(bridge: Values, swaps: Values | None, across: Values) -> DiamondD
     Raises ValueError if they do anything else beside it, or would be refused.
     """
     least, has_swaps, has_call = bridge[6], bridge[8], bridge[9]
-    taken = least if swaps is None else _taken(swaps, bridge[4], least)
+    taken = least if swaps is None else _amount_taken(swaps, bridge[4], least)
     output = across[3] if swaps is None else least * across[4] // _MULTIPLIED
     if bool(has_swaps) != (swaps is not None) or not has_call:
         raise ValueError("it contradicts itself")
@@ -124,7 +124,7 @@ def decode_receiver_message(message: bytes) -> ReceiverMessage | None:
     return ReceiverMessage(_text(token), _text(target), "0x" + data.hex(), amount, _text(receiver))
 
 
-def _taken(swaps: Values, token: bytes, left: int) -> int:
+def _amount_taken(swaps: Values, token: bytes, left: int) -> int:
     """What swaps that pay fees take from the sender, so that `left` is left. Raises ValueError for other swaps."""
     if len(swaps) != 1:
         raise ValueError("it makes more than one swap, or none")

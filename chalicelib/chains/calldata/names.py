@@ -55,7 +55,7 @@ class Lookup:
     callback: bytes
     extra: bytes
 
-    def answered(self, answer: bytes) -> Call:
+    def call_with_answer(self, answer: bytes) -> Call:
         """The call with the gateway's answer: the answer and the extra data as `bytes`."""
         return Call(self.question.sender, call(self.callback, *_two_bytes(answer, self.extra)))
 

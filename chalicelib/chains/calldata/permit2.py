@@ -90,7 +90,7 @@ def typed_data(permit: PaymentPermit) -> dict[str, Any]:
         "domain": {"name": PERMIT2, "chainId": permit.source.chain_id, "verifyingContract": contract},
         "types": {name: typed_members(listed) for name, listed in TYPES.items()},
         "values": {
-            "permitted": [{"token": token, "amount": str(amount)} for amount in _permitted(permit)],
+            "permitted": [{"token": token, "amount": str(amount)} for amount in _amounts_of(permit)],
             "spender": permit.spender,
             "nonce": str(permit.nonce),
             "deadline": str(permit.deadline),
@@ -107,7 +107,7 @@ def take(permit: PaymentPermit, amount: int, signature: bytes) -> Transaction:
     if not 0 <= amount <= permit.most:
         raise ValueError(f"{amount} is more than the payer has signed")
     net = min(amount, permit.net)
-    permitted, taken = _permitted(permit), (net, 0, amount - net)
+    permitted, taken = _amounts_of(permit), (net, 0, amount - net)
     token = address_word(permit.source.token)
     batch = uint_word(0x60) + uint_word(permit.nonce) + uint_word(permit.deadline) + uint_word(_PARTS)
     batch += b"".join(token + uint_word(each) for each in permitted)
@@ -130,7 +130,7 @@ def take(permit: PaymentPermit, amount: int, signature: bytes) -> Transaction:
     return Transaction(address_of(PERMIT2, permit.network), data, 0)
 
 
-def _permitted(permit: PaymentPermit) -> tuple[int, int, int]:
+def _amounts_of(permit: PaymentPermit) -> tuple[int, int, int]:
     """The three amounts that are signed; the second one is never used."""
     return permit.net, 0, permit.fee
 
@@ -163,14 +163,14 @@ def _struct_hash(name: str, values: dict[str, Any]) -> bytes:
         for member, kind in TYPES[name]
     ]
     used = sorted({kind for _, kind in TYPES[name] if kind in TYPES})
-    return keccak256(keccak256("".join(map(_declared, (name, *used))).encode()) + b"".join(words))
+    return keccak256(keccak256("".join(map(_declare_type, (name, *used))).encode()) + b"".join(words))
 
 
 def _witness_type() -> str:
     """What the contract appends to its own part of the type: the witness, then all types that are used, sorted."""
     used = sorted(name for name in TYPES if name != _PERMIT)
-    return f"PaymentIntent witness){''.join(map(_declared, used))}"
+    return f"PaymentIntent witness){''.join(map(_declare_type, used))}"
 
 
-def _declared(name: str) -> str:
+def _declare_type(name: str) -> str:
     return f"{name}({','.join(f'{kind} {member}' for member, kind in TYPES[name])})"

@@ -22,12 +22,12 @@ from dataclasses import astuple
 from typing import Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.signatures import SIGNATURE_BYTES, member_word, typed_data_digest
+from chalicelib.base.signatures import SIGNATURE_BYTES, digest_of_typed_data, member_word
 from chalicelib.chains.calldata.abi import bytes_tail, call, members, typed_members, uint_word
 from chalicelib.chains.calldata.fee_proxy import reference_tail
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 
 _TRIGGER_PAYMENT = bytes.fromhex("ac7a9e00")
 _STRUCT = "SchedulePermit"
@@ -87,7 +87,7 @@ def digest(permit: SchedulePermit, network: str) -> bytes:
     """The 32 bytes that are signed. Raises LookupError as `typed_data` does, OverflowError for a number that its type
     cannot hold."""
     typed = typed_data(permit, network)
-    return typed_data_digest(
+    return digest_of_typed_data(
         {"domain": typed["domain"], "types": typed["types"], "primaryType": _STRUCT, "message": typed["values"]}
     )
 
@@ -117,7 +117,7 @@ def trigger(permit: SchedulePermit, network: str, signature: bytes, index: int, 
 
 
 def _domain(network: str) -> dict[str, Any]:
-    contract, chain_id = address_of(RECURRING_PROXY, network), known_network(network).chain_id
+    contract, chain_id = address_of(RECURRING_PROXY, network), require_network(network).chain_id
     return {"name": RECURRING_PROXY, "version": DOMAIN_VERSION, "chainId": chain_id, "verifyingContract": contract}
 
 

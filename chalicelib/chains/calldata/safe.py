@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.base.frozen import frozen
-from chalicelib.base.signatures import typed_data_digest
+from chalicelib.base.signatures import digest_of_typed_data
 from chalicelib.chains.calldata.abi import WORD, bytes_tail, call, members, read_uint, typed_members, uint_word
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import MULTI_SEND, address_of
@@ -53,7 +53,7 @@ class SafeTerms:
 
 def bundle(network: str, transactions: Sequence[Transaction]) -> SafeTransaction:
     """One Safe transaction that makes all transactions in order. LookupError without MultiSendCallOnly there."""
-    packed = b"".join(_packed(each) for each in transactions)
+    packed = b"".join(_pack_transaction(each) for each in transactions)
     data = call(_MULTI_SEND, uint_word(WORD), bytes_tail(packed))
     return SafeTransaction(address_of(MULTI_SEND, network), 0, data, DELEGATECALL)
 
@@ -78,7 +78,7 @@ def unpack_transactions(packed: bytes) -> tuple[Transaction, ...]:
 
 def safe_tx_hash(chain_id: int, safe: str, transaction: SafeTransaction, terms: SafeTerms) -> str:
     """The EIP-712 hash (0x hex) that the owners of a Safe sign, and that its ExecutionSuccess event contains."""
-    digest = typed_data_digest(
+    digest = digest_of_typed_data(
         {
             "domain": {"chainId": chain_id, "verifyingContract": safe},
             "types": {"SafeTx": _SAFE_TX},
@@ -100,7 +100,7 @@ def safe_tx_hash(chain_id: int, safe: str, transaction: SafeTransaction, terms: 
     return "0x" + digest.hex()
 
 
-def _packed(transaction: Transaction) -> bytes:
+def _pack_transaction(transaction: Transaction) -> bytes:
     data = bytes.fromhex(transaction.data.removeprefix("0x"))
     to, value = address_bytes(transaction.to), uint_word(transaction.value)
     return b"".join((_CALL, to, value, uint_word(len(data)), data))

@@ -117,7 +117,7 @@ def recover_signer(raw: bytes, signature: bytes) -> str | None:
     return None if signer is None else tron_address_of(address_bytes(signer))
 
 
-def signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
+def encode_signed_transaction(raw: bytes, signatures: Sequence[bytes]) -> bytes:
     """The signed transaction for /wallet/broadcasthex. Raises ValueError unless each signature has 65 bytes."""
     if any(len(signature) != SIGNATURE_BYTES for signature in signatures):
         raise ValueError(f"a signature has {SIGNATURE_BYTES} bytes")
@@ -138,7 +138,7 @@ def bandwidth_of(owner: str, call: Transaction, fee_limit: int) -> int:
         ref_block_hash=bytes(8),
         timestamp=_A_TIME,
     )
-    return len(signed_transaction(encode_raw(made), [bytes(SIGNATURE_BYTES)])) + RESULT_BYTES
+    return len(encode_signed_transaction(encode_raw(made), [bytes(SIGNATURE_BYTES)])) + RESULT_BYTES
 
 
 def _varint(value: int) -> bytes:

@@ -32,13 +32,13 @@ DELEGATE_CODE_HASH = "0xcc7b633aef4b2543cb8f37522adf1a401f910f0f6b2430c1eecc11f4
 
 def address_of(contract: str, network: str) -> str:
     """The address of a contract on a network: EIP-55, or base58 on tron. Raises LookupError if it has none there."""
-    address = deployed_on(network).get(contract)
+    address = contracts_on(network).get(contract)
     if address is None:
         raise LookupError(f"{contract} is not deployed on {network}")
     return address
 
 
-def deployed_on(network: str) -> Mapping[str, str]:
+def contracts_on(network: str) -> Mapping[str, str]:
     """The addresses of all contracts that are known on a network, by their names; none for an unknown network."""
     found: dict[str, str] = load("networks").get(network, {}).get("contracts", {})
     return found
@@ -66,5 +66,5 @@ def recurring_networks() -> tuple[str, ...]:
 
 
 def _those_of(contracts: Sequence[str], network: str) -> tuple[str, ...]:
-    there = deployed_on(network)
+    there = contracts_on(network)
     return tuple(there[each] for each in contracts if each in there)

@@ -6,9 +6,9 @@ from typing import Any
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.catalogue.contracts import deployed_on, networks_with
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.contracts import contracts_on, networks_with
 from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import require_network
 
 AUTH_CAPTURE_ESCROW = "AuthCaptureEscrow"
 PRE_APPROVAL_COLLECTOR = "PreApprovalPaymentCollector"
@@ -43,7 +43,7 @@ class EscrowContracts:
 
     @property
     def chain_id(self) -> int:
-        return known_network(self.network).chain_id
+        return require_network(self.network).chain_id
 
     @property
     def names(self) -> dict[str, str]:
@@ -60,7 +60,7 @@ def escrow_contracts(network: str, overrides: Escrows) -> EscrowContracts | None
     """The contracts of a network: those of the setting, else those of the catalogue; None if it has not all five."""
     if (override := overrides.get(network)) is not None:
         return override
-    there = deployed_on(network)
+    there = contracts_on(network)
     found = [there[name] for name in _NAMES.values() if name in there]
     return EscrowContracts(network, *found) if len(found) == len(_NAMES) else None
 
@@ -96,7 +96,7 @@ def _contracts(name: str, given: Any) -> EscrowContracts:
 
 
 def _address(network: str, key: str, given: Any) -> str:
-    address = deployed_on(network).get(_NAMES[key]) if given is None else given
+    address = contracts_on(network).get(_NAMES[key]) if given is None else given
     if address is None:
         raise ValueError(f"{network}: {key} is missing, and the catalogue has no {_NAMES[key]} there")
     try:

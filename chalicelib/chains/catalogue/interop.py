@@ -88,21 +88,21 @@ def parse_destination_id(text: str, strict: bool) -> ParsedDestination:
     interop, separator, token_text = text.rpartition(":")  # the last colon, as `eip155:8453` contains one
     match = _INTEROP_ADDRESS.fullmatch(interop)
     if not separator or match is None:
-        raise _malformed()
+        raise _malformed_id()
     wallet_text, chain_text, checksum_text = match.groups()
     chain_id = int(chain_text)
     family = _family(chain_id)
     try:
         wallet, token_address = address_of_family(wallet_text, family), address_of_family(token_text, family)
     except BadRequest as error:
-        raise _malformed() from error
+        raise _malformed_id() from error
     checksum_ok = checksum_text is None or checksum_text.upper() == checksum(interop_binary(wallet, chain_id))
     if strict and not checksum_ok:
-        raise _malformed()
+        raise _malformed_id()
     return ParsedDestination(Destination(wallet, chain_id, _as_listed(chain_id, token_address)), checksum_ok)
 
 
-def _malformed() -> BadRequest:
+def _malformed_id() -> BadRequest:
     return BadRequest("Invalid destination ID format")
 
 

@@ -79,7 +79,7 @@ _OPTIONAL: Mapping[str, Check] = {
 def check(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises InvalidData with a sentence for each key that is missing, unknown or of a wrong form."""
     problems = [problem for name, entry in entries.items() for problem in _problems(name, entry)]
-    if problems := [*problems, *_repeated(entries)]:
+    if problems := [*problems, *_find_repeated(entries)]:
         raise InvalidData("\n".join(f"{path_of('networks')}: {problem}" for problem in problems))
 
 
@@ -98,7 +98,7 @@ def _problems(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} has a `{key}`, which is not a key that the code reads"
 
 
-def _repeated(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _find_repeated(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for key in ("chainId", "label", "bridgePlace"):
         names: dict[Any, str] = {}
         for name, entry in entries.items():

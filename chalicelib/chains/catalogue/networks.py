@@ -157,7 +157,7 @@ def network(name: str) -> Network | None:
     return _by_name().get(name)
 
 
-def known_network(name: str) -> Network:
+def require_network(name: str) -> Network:
     """The network with a name that is stored, or otherwise known to be in the catalogue. Raises KeyError."""
     return _by_name()[name]
 

@@ -62,7 +62,7 @@ def token_with_id(id: str) -> Token | None:
     return _by_folded_id().get(f"{symbol}-{chain.name}" if chain and symbol else folded)
 
 
-def known_token(id: str) -> Token:
+def require_token(id: str) -> Token:
     """The token with an id that is stored, or otherwise known to be in the catalogue."""
     token = token_with_id(id)
     assert token is not None, f"{id} is not a catalogued currency"

@@ -85,22 +85,22 @@ def _disagreement(chain: "Chain", reason: str) -> "NodesDisagree":
     return NodesDisagree(chain.network, reason, is_logged=isinstance(chain, Nodes))
 
 
-def agreed_head(chain: "Chain") -> Agreed[int]:
+def read_agreed_head(chain: "Chain") -> Agreed[int]:
     """The newest block that all nodes have that answer, at least two of several. Raises as `agree`."""
     return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
 
 
-def agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
+def read_agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
     """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
     return agree(chain, lambda node: node.has_code(address))
 
 
-def agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
+def read_agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
     """The canonical hash and the time of the block at each height. Raises as `agree`."""
     return agree(chain, lambda node: node.block_facts(numbers))
 
 
-def agreed_transaction(chain: "EvmChain", tx_hash: str, newest: int) -> "Agreed[SentTransaction | None]":
+def read_agreed_transaction(chain: "EvmChain", tx_hash: str, newest: int) -> "Agreed[SentTransaction | None]":
     """The transaction with that hash, whose block and outcome are agreed on if that is at most the block `newest`.
 
     What is in no such block is in the mempools of some nodes and not of others: those that have it have to say the same
@@ -126,7 +126,7 @@ def _all(said: "Sequence[list[SentTransaction | None]]") -> "list[SentTransactio
     return [each for (each,) in said]
 
 
-def compared_logs(logs: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def comparable_logs(logs: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     """What has to be equal of the logs of transactions: each in its place, and not the number that a node gives it in
     its block, which honest nodes count differently."""
     ordered = sorted(logs, key=lambda log: (log["transactionHash"], int(log["logIndex"], 16)))

@@ -45,7 +45,7 @@ def transfers_to(tokens: Iterable[str], receivers: Iterable[str]) -> LogFilter:
     return LogFilter(tuple(sorted({hex_address(each) for each in tokens})), ((TRANSFER_TOPIC,), (), tuple(words)))
 
 
-def arrived(
+def find_arrivals(
     network: str,
     logs: Iterable[Mapping[str, Any]],
     escrow: EscrowContracts | None = None,
@@ -59,7 +59,7 @@ def arrived(
     found = tuple(logs)
     payments = transfers_of(network, found, escrow, addresses)
     try:
-        moved = _moved(found)
+        moved = _transfers_by_transaction(found)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
     left, shares = Counter[_Place](), dict[LogId, Arrived]()
@@ -79,7 +79,7 @@ def arrived(
     return shares
 
 
-def _moved(logs: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[int, str, str, int]]]:
+def _transfers_by_transaction(logs: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[int, str, str, int]]]:
     """The place, token, receiver and amount of Transfers by their transactions, the last first; one that the node
     repeats is there once."""
     decoded = ((log, ends_of(log)) for log in logs)

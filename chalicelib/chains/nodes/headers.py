@@ -11,7 +11,7 @@ from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, RpcError, block_at, unavailable_if_malformed
 from chalicelib.chains.nodes.rpc.receipts import receipts_in_parts
 from chalicelib.chains.proofs.headers import Checked, Header, check_header
-from chalicelib.chains.proofs.receipts import hashed, receipts_root
+from chalicelib.chains.proofs.receipts import receipts_root, select_proved
 
 Receipt = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ def read_block_logs(node: JsonRpcClient, header: Header) -> BlockLogs:
     """All logs of a block, by its receipts. One request, or, if the node does not return them at once, one for the
     hashes of the transactions and one for each 50 of these. Raises ChainUnavailable if the node does not return them.
     """
-    receipts = hashed(node.network, header.number, header.hash, _receipts(node, header.hash))
+    receipts = select_proved(node.network, header.number, header.hash, _receipts(node, header.hash))
     if receipts_root(receipts) != header.receipts_root:
         return BlockLogs(tuple(log for each in receipts for log in each["logs"]), are_proved=False)
     place = {"blockNumber": hex(header.number), "blockHash": header.hash}

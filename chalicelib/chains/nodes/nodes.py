@@ -221,7 +221,7 @@ def host_of(chain: "Chain") -> str | None:
     return chain.host if isinstance(chain, Node) else None
 
 
-def unwrapped(chain: C) -> C:
+def first_node_of(chain: C) -> C:
     """A node that is not asked last for failing now: for receipts, of which anybody can make one that is too large."""
     return cast(C, chain.chain) if isinstance(chain, Node) else chain
 

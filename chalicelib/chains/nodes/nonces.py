@@ -26,7 +26,9 @@ _EIP_155 = 35
 
 
 @unavailable_if_malformed
-def used_nonces(node: JsonRpcClient, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
+def read_used_nonces(
+    node: JsonRpcClient, sender: str, numbers: Sequence[int], blocks: BlockRange
+) -> tuple[UsedNonce, ...]:
     """The transactions of an account in the blocks, and those with the nonces `numbers` if the node finds transactions
     by their nonces. One request. Raises ChainUnavailable if it does not return one of the blocks."""
     calls: list[RpcCall] = [("eth_getTransactionBySenderAndNonce", [sender, hex(number)]) for number in numbers]
@@ -49,7 +51,7 @@ def _is_signed_by(name: str, sender: str, transaction: Mapping[str, Any]) -> boo
     known, kind = network(name), quantity(transaction.get("type") or "0x0")
     if known is None or known.chain_id is None or kind not in (_LEGACY, _ACCESS_LIST, _FEE_MARKET):
         return False
-    encode = _legacy if kind == _LEGACY else _typed
+    encode = _legacy if kind == _LEGACY else _encode_typed
     parts = encode(transaction, known.chain_id, kind)
     if parts is None or "0x" + keccak256(parts[1]).hex() != hash_of(transaction["hash"]):
         return False
@@ -63,7 +65,7 @@ Encoded = tuple[bytes, bytes, int]
 """What is signed as a digest, the signed bytes, and the parity of the signature."""
 
 
-def _typed(transaction: Mapping[str, Any], chain_id: int, kind: int) -> Encoded:
+def _encode_typed(transaction: Mapping[str, Any], chain_id: int, kind: int) -> Encoded:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
     parity = quantity(transaction.get("yParity") or transaction["v"])

@@ -57,9 +57,9 @@ def _sight(
     moved: list[int] = []
     if each.flow is not None:
         if receipt is not None:
-            moved.append(_moved(receipt["logs"], each, each.flow))
+            moved.append(_sum_of_moved(receipt["logs"], each, each.flow))
         if not isinstance(logs[each], RpcError):
-            moved.append(_moved(logs[each], each, each.flow))
+            moved.append(_sum_of_moved(logs[each], each, each.flow))
     return Sight(
         block_hash=hashes.get(each.block_number),
         is_deep=each.deep_block in hashes,
@@ -76,7 +76,7 @@ def _transfers(block: int, flow: TokenFlow) -> RpcCall:
     return "eth_getLogs", [{**place, "address": hex_address(flow.token), "topics": topics}]
 
 
-def _moved(logs: Sequence[Mapping[str, Any]], each: Sought, flow: TokenFlow) -> int:
+def _sum_of_moved(logs: Sequence[Mapping[str, Any]], each: Sought, flow: TokenFlow) -> int:
     """What the logs of a transaction say that it has moved in the direction of the flow."""
     token, account, side = address_bytes(flow.token), address_bytes(flow.account), 1 if flow.inward else 0
     own = (log for log in logs if hash_of(log["transactionHash"]) == each.tx_hash)

@@ -96,13 +96,13 @@ def read_range(
     facts = facts_of(node, last_before, blocks.last)
     found, is_full = _complete(node, blocks, outcome, wanted, last_before)
     read_again = _logs_again(node.network, again, others[0]) if again is not None else None
-    return RangeReading(found, facts, is_full, _checked(headers, more), read_again)
+    return RangeReading(found, facts, is_full, _check_headers(headers, more), read_again)
 
 
 def _logs_again(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...] | None:
-    """As `checked_logs`, but None instead of an error, which must not keep the blocks after these from being read."""
+    """As `check_logs`, but None instead of an error, which must not keep the blocks after these from being read."""
     try:
-        return checked_logs(network, blocks, outcome)
+        return check_logs(network, blocks, outcome)
     except (RangeTooLarge, ChainUnavailable):
         return None
 
@@ -140,7 +140,7 @@ def _read_blocks(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]])
         if header:
             logs = None
             if all(isinstance(each, list) for each in lists):
-                logs = tuple(log for each in lists for log in checked_logs(node.network, places[number], each))
+                logs = tuple(log for each in lists for log in check_logs(node.network, places[number], each))
             found[number] = BlockPayments(facts_of(node, header, number), logs)
     return found
 
@@ -154,7 +154,7 @@ def _payments(network: str, escrow: EscrowContracts | None) -> LogFilter:
     return LogFilter(emitters, (topics,))
 
 
-def _checked(numbers: Sequence[int], headers: Sequence[Any]) -> tuple["Checked", ...]:
+def _check_headers(numbers: Sequence[int], headers: Sequence[Any]) -> tuple["Checked", ...]:
     """The headers with their hashes recomputed; none if the node did not answer all at once."""
     if not headers:
         return ()
@@ -193,7 +193,7 @@ def with_headers(
 def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:
     """The wanted logs of a range of blocks, by one request, or by a few more if it is one block with too many logs.
 
-    Raises ChainUnavailable if the node does not have the last block, and as `checked_logs`.
+    Raises ChainUnavailable if the node does not have the last block, and as `check_logs`.
     """
     (last,), (outcome,), _ = with_headers(node, [block_at(blocks.last)], [wanted.query(place_of(blocks))])
     if not last:
@@ -204,10 +204,10 @@ def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple
 def _complete(
     node: JsonRpcClient, blocks: BlockRange, outcome: Any, wanted: LogFilter, last: Mapping[str, Any]
 ) -> tuple[tuple[Mapping[str, Any], ...], bool]:
-    """As `checked_logs`, but a single block that is refused is read in other ways, by its header `last`; and whether
+    """As `check_logs`, but a single block that is refused is read in other ways, by its header `last`; and whether
     that was so."""
     try:
-        return checked_logs(node.network, blocks, outcome), False
+        return check_logs(node.network, blocks, outcome), False
     except BlockRefused:
         header_hash(node, last, blocks.last)
         found = logs_of_block(node, last, wanted, outcome)
@@ -216,7 +216,7 @@ def _complete(
         return found, True
 
 
-def checked_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...]:
+def check_logs(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...]:
     """The logs that a query for a range returned, `outcome` being its result or its error.
 
     Raises RangeTooLarge, or BlockRefused for a range of one block, if there is no list of logs; InconsistentNode if a

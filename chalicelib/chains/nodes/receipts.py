@@ -24,7 +24,7 @@ from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import network, network_of_chain
 from chalicelib.chains.nodes.blocks import header_hash
 from chalicelib.chains.nodes.bridges.deposits import token_transfer
-from chalicelib.chains.nodes.bridges.fills import brought
+from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, block_at, code_at, delegates, unavailable_if_malformed
 from chalicelib.chains.nodes.rpc.receipts import receipts_by_hash
@@ -114,7 +114,7 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     """
     receipts = receipts_by_hash(node, [payment.tx_hash for payment in payments])
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
-    bridged = [_bridged(node.network, receipts[payment.tx_hash], payment) for payment in payments]
+    bridged = [_find_depositor(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
     return tuple(
@@ -123,11 +123,11 @@ def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[Pa
     )
 
 
-def _bridged(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> PaymentSender | None:
+def _find_depositor(name: str, receipt: Mapping[str, Any] | None, paid: PaidTransfer) -> PaymentSender | None:
     """Who deposited a payment that the bridge brought; None for other payments."""
     if not receipt or paid.token_address is None:
         return None
-    found = (each for each in brought(name, receipt["logs"]) if each.payment.event_key == paid.event_key)
+    found = (each for each in payments_of_fills(name, receipt["logs"]) if each.payment.event_key == paid.event_key)
     fill = next((each.fill for each in found), None)
     origin = network_of_chain(fill.origin_chain_id) if fill is not None else None
     if fill is None or fill.depositor is None or origin is None:

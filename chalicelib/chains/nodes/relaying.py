@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     unavailable_if_malformed,
 )
 from chalicelib.chains.nodes.rpc.receipts import receipts_by_hash
-from chalicelib.chains.nodes.simulation import called, called_step, estimated
+from chalicelib.chains.nodes.simulation import call_of, estimate_of, step_of_call
 
 _UINT256 = 2**256
 _HIGHEST_PRICE = 2**96
@@ -80,15 +80,15 @@ def run_as_sent(node: JsonRpcClient, sender: str, each: Transaction, gas: int, m
 
     Its gas is the limit: code that tells a dry run from a block is not estimated.
     """
-    method, [fields, block] = called(sender, each, gas)
+    method, [fields, block] = call_of(sender, each, gas)
     priced = {**fields, "maxFeePerGas": hex(max_fee), "maxPriorityFeePerGas": hex(min(tip, max_fee))}
-    return called_step(node.outcomes([(method, [priced, block])])[0], hex(gas))
+    return step_of_call(node.outcomes([(method, [priced, block])])[0], hex(gas))
 
 
 def _run(node: JsonRpcClient, sender: str, wanted: Sequence[tuple[Transaction, int]]) -> tuple[StepResult, ...]:
-    calls = [call for each, gas in wanted for call in (called(sender, each, gas), estimated(sender, each, gas))]
+    calls = [call for each, gas in wanted for call in (call_of(sender, each, gas), estimate_of(sender, each, gas))]
     outcomes = node.outcomes(calls)
-    return tuple(called_step(*pair) for pair in zip(outcomes[::2], outcomes[1::2], strict=True))
+    return tuple(step_of_call(*pair) for pair in zip(outcomes[::2], outcomes[1::2], strict=True))
 
 
 def send_raw(node: JsonRpcClient, signed: Sequence[str]) -> tuple[str | None, ...]:
@@ -109,11 +109,11 @@ def receipts_of(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Rece
 
 
 @unavailable_if_malformed
-def replayed(node: JsonRpcClient, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
+def replay_transaction(node: JsonRpcClient, sender: str, each: Transaction, gas: int, block: int) -> StepResult:
     """The result of a transaction on the state before a block, which tells why one in that block failed, if nothing
     before it in the block matters. The result is None if the node no longer has that state."""
     try:
-        return called_step(node.outcomes([called(sender, each, gas, hex(block - 1))])[0], None)
+        return step_of_call(node.outcomes([call_of(sender, each, gas, hex(block - 1))])[0], None)
     except ChainUnavailable:
         return StepResult(None)
 

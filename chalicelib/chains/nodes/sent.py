@@ -13,7 +13,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, unavailable_if_ma
 
 
 @unavailable_if_malformed
-def sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | None:
+def read_sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | None:
     """The transaction with a hash (0x and 64 lower-case digits); None if the node does not have it. One request."""
     calls = ("eth_getTransactionByHash", "eth_getTransactionReceipt")
     transaction, receipt = node.results([(method, [tx_hash]) for method in calls])
@@ -33,7 +33,7 @@ def sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction | Non
         nonce=quantity(transaction["nonce"]),
         block=quantity(receipt["blockNumber"]) if receipt else None,
         success=quantity(receipt["status"]) == 1 if receipt else None,
-        paid_topics=_paid_topics(node.network, receipt) if receipt else (),
+        paid_topics=_topics_of_payments(node.network, receipt) if receipt else (),
         block_hash=hash_of(receipt["blockHash"]) if receipt else None,
         deposits=deposits_in(node.network, receipt["logs"]) if receipt else (),
     )
@@ -50,7 +50,7 @@ def _address(text: str) -> str:
     return evm_address("0x" + address_bytes("0x" + text.removeprefix("0x")).hex())
 
 
-def _paid_topics(network: str, receipt: Mapping[str, Any]) -> tuple[str, ...]:
+def _topics_of_payments(network: str, receipt: Mapping[str, Any]) -> tuple[str, ...]:
     proxies = payment_proxies(network)
     paid = (log for log in receipt["logs"] if any(same_address(log["address"], proxy) for proxy in proxies))
     return tuple(topic.lower() for log in paid for topic in log["topics"][1:])

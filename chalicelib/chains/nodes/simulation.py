@@ -65,7 +65,7 @@ class Simulator:
         calls = [_transaction(sender, each) for sender, each in sent]
         if self._has_simulate:
             try:
-                return Simulation("eth_simulateV1", self._simulated(calls))
+                return Simulation("eth_simulateV1", self._simulate_calls(calls))
             except NodeResponseTooLarge:
                 return Simulation("eth_simulateV1", tuple(StepResult(None, TOO_LARGE) for _ in calls))
             except RpcError as error:
@@ -76,12 +76,12 @@ class Simulator:
     def _first_step(self, sender: str, first: Transaction) -> StepResult:
         gas = _TRANSACTION_GAS
         try:
-            returned, estimate = self._node.outcomes([called(sender, first, gas), estimated(sender, first, gas)])
+            returned, estimate = self._node.outcomes([call_of(sender, first, gas), estimate_of(sender, first, gas)])
         except NodeResponseTooLarge:
             return StepResult(None, TOO_LARGE)
-        return called_step(returned, estimate)
+        return step_of_call(returned, estimate)
 
-    def _simulated(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
+    def _simulate_calls(self, calls: list[dict[str, str]]) -> tuple[StepResult, ...]:
         """Simulates the calls by eth_simulateV1 in one block, unsigned and without gas fees, each after the one before.
 
         Nodes refuse the whole block if a sender lacks the native coin that a call sends. The last call that sends the
@@ -95,21 +95,21 @@ class Simulator:
             cut = next((i for i in reversed(range(len(calls))) if int(calls[i]["value"], 16)), None)
             if cut is None or not _lacks_funds(error):
                 raise
-            before = self._simulated(calls[:cut]) if cut else ()
+            before = self._simulate_calls(calls[:cut]) if cut else ()
             here = _UNREACHED_STEP if _UNFUNDED_STEP in before else _UNFUNDED_STEP
             return (*before, here, *(_UNREACHED_STEP for _ in calls[cut + 1 :]))
-        steps = tuple(_simulated_step(call) for call in blocks[0]["calls"])
+        steps = tuple(_step_of_simulation(call) for call in blocks[0]["calls"])
         if len(steps) != len(calls):
             raise ChainUnavailable(f"The {self.network} node ran other calls than it was given")
         return steps
 
 
-def called(sender: str, each: Transaction, gas: int, block: str = "latest") -> RpcCall:
+def call_of(sender: str, each: Transaction, gas: int, block: str = "latest") -> RpcCall:
     """Runs a transaction on the state after a block, with the most gas that it may take."""
     return "eth_call", [{**_transaction(sender, each), "gas": hex(gas)}, block]
 
 
-def estimated(sender: str, each: Transaction, gas: int) -> RpcCall:
+def estimate_of(sender: str, each: Transaction, gas: int) -> RpcCall:
     """Estimates the gas of a transaction on the newest state, with the most gas that it may take."""
     return "eth_estimateGas", [{**_transaction(sender, each), "gas": hex(gas)}]
 
@@ -118,7 +118,7 @@ def _transaction(sender: str, each: Transaction) -> dict[str, str]:
     return {"from": hex_address(sender), "to": hex_address(each.to), "data": each.data, "value": hex(each.value)}
 
 
-def _simulated_step(call: Mapping[str, Any]) -> StepResult:
+def _step_of_simulation(call: Mapping[str, Any]) -> StepResult:
     """The step of one call's result from eth_simulateV1."""
     gas = quantity(call["gasUsed"])
     if quantity(call["status"]) == 1:
@@ -127,8 +127,8 @@ def _simulated_step(call: Mapping[str, Any]) -> StepResult:
     return StepResult(False, _reason(failure.get("message"), call.get("returnData"), failure.get("data")), gas)
 
 
-def called_step(returned: Any, estimate: Any) -> StepResult:
-    """The step of the outcomes of `called` and `estimated` (or None). Raises the RpcError if the node itself failed."""
+def step_of_call(returned: Any, estimate: Any) -> StepResult:
+    """The step of the outcomes of `call_of` and `estimate_of` (or None). Raises the RpcError if the node itself failed."""
     if isinstance(returned, RpcError):
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned

@@ -14,7 +14,7 @@ from chalicelib.chains.catalogue.contracts import (
     NATIVE_FEE_PROXY,
 )
 from chalicelib.chains.catalogue.escrows import EscrowContracts
-from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC, converted_transfers
+from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC, decode_conversions
 from chalicelib.chains.nodes.escrow.transfers import escrow_events, escrow_transfers
 from chalicelib.chains.nodes.logs import (
     ERC20_TRANSFER_TOPIC,
@@ -25,7 +25,7 @@ from chalicelib.chains.nodes.logs import (
     contract_address,
     decode_transfer,
 )
-from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, emptied
+from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, decode_emptied
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)
 """The events that say that something was paid."""
@@ -62,15 +62,15 @@ def transfers_of(
     found = tuple(logs)
     try:
         decoded = {transfer for log in found if (transfer := decode_transfer(network, log)) is not None}
-        converted = converted_transfers(network, found)
+        converted = decode_conversions(network, found)
         escrowed = set() if escrow is None else escrow_transfers(escrow, found)
-        without_event = emptied(network, found, addresses, decoded)
+        without_event = decode_emptied(network, found, addresses, decoded)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {network} node does not answer as it should") from error
-    return _identified(network, decoded | converted | escrowed | without_event)
+    return _identify_transfers(network, decoded | converted | escrowed | without_event)
 
 
-def _identified(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
+def _identify_transfers(network: str, decoded: Iterable[ProxyTransfer]) -> tuple[ProxyTransfer, ...]:
     """Different transfers in the order of the chain, with event keys. Raises InconsistentNode as `transfers_of`."""
     ordered = sorted(decoded, key=lambda transfer: (transfer.block_number, transfer.log_index))
     _check_contradictions(network, ordered)

@@ -158,7 +158,7 @@ class TronChain:
         txid, code = (printable(text)[:_LONGEST_CODE] for text in (str(response.get("txid", "")), code))
         return BroadcastResult(accepted, txid, code, _message(response.get("message") or response.get("Error")))
 
-    sent_transaction = on_node(sent.sent_transaction)
+    sent_transaction = on_node(sent.read_sent_transaction)
     has_transaction = on_node(resources.has_transaction)
 
     def _energy_of(self, sender: str, transaction: Transaction) -> CallEnergy | None:

@@ -87,7 +87,7 @@ def read_by_multicall(
     known = [value for value in values if value is not None]
     if len(known) != len(reads):
         raise ChainUnavailable(f"A contract on {node.network} does not answer balanceOf, allowance or batchFee")
-    fee = _checked_batch_fee(node.network, known.pop()) if batch_fee else 0
+    fee = _check_batch_fee(node.network, known.pop()) if batch_fee else 0
     reading = _wallet_reading(tokens, known, quantity(gas_price, _HIGHEST_GAS_PRICE), fee)
     return replace(reading, is_contract=any(map(_is_contract, code)))
 
@@ -120,7 +120,7 @@ def read_funds(node: JsonRpcClient, wanted: Sequence[tuple[str, str, str]]) -> t
 def read_batch_fee(node: JsonRpcClient) -> int:
     """The batch contract's own fee, in basis points of the amounts. Raises ChainUnavailable if it is above a tenth."""
     (fee,) = node.results([contract_read(batch_fee_of(node.network))])
-    return _checked_batch_fee(node.network, _uint(fee))
+    return _check_batch_fee(node.network, _uint(fee))
 
 
 @unavailable_if_malformed
@@ -144,7 +144,7 @@ def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int
     return WalletReading(native, readings, BaseUnits(gas_price), batch_fee_bps)
 
 
-def _checked_batch_fee(network: str, batch_fee_bps: int) -> int:
+def _check_batch_fee(network: str, batch_fee_bps: int) -> int:
     if batch_fee_bps > _HIGHEST_BATCH_FEE_BPS:
         raise ChainUnavailable(f"The batch contract on {network} takes a fee out of reason")
     return batch_fee_bps

@@ -94,7 +94,7 @@ def check_header(number: int, block: Any) -> Checked:
     return Header(number, found, "0x" + values["parentHash"].hex(), values["receiptsRoot"], values["logsBloom"])
 
 
-def linked(headers: Sequence[Checked], last: str) -> str | None:
+def find_broken_link(headers: Sequence[Checked], last: str) -> str | None:
     """Why headers do not prove what they say, in words; None if each is checked, links to the one before it, and the
     last one has the hash `last`."""
     parent = None

@@ -24,10 +24,10 @@ def receipts_root(receipts: Sequence[Mapping[str, Any]]) -> bytes:
 
     Raises ValueError, TypeError, LookupError or AttributeError if a receipt does not have the documented form.
     """
-    return list_root([_encoded(each) for each in receipts])
+    return list_root([_encode_receipt(each) for each in receipts])
 
 
-def hashed(
+def select_proved(
     network: str, number: int, block_hash: str, receipts: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
     """Those of a block's receipts that are in its root. Raises as `receipts_root`."""
@@ -42,7 +42,7 @@ def _state_sync_hash(number: int, block_hash: str) -> str:
     return "0x" + keccak256(b"matic-bor-receipt-" + number.to_bytes(8, "big") + bytes.fromhex(block_hash[2:])).hex()
 
 
-def _encoded(receipt: Mapping[str, Any]) -> bytes:
+def _encode_receipt(receipt: Mapping[str, Any]) -> bytes:
     status = receipt.get("status")
     first = _raw(receipt["root"]) if status is None else integer(int(status, 16))
     logs: list[Rlp] = [

@@ -20,8 +20,8 @@ _Items = Sequence[tuple[bytes, bytes]]
 
 def encode(item: Rlp) -> bytes:
     if isinstance(item, bytes):
-        return item if len(item) == 1 and item[0] < 0x80 else _prefixed(0x80, item)
-    return _prefixed(0xC0, b"".join([encode(each) for each in item]))
+        return item if len(item) == 1 and item[0] < 0x80 else _add_prefix(0x80, item)
+    return _add_prefix(0xC0, b"".join([encode(each) for each in item]))
 
 
 def integer(number: int) -> bytes:
@@ -36,7 +36,7 @@ def list_root(values: Sequence[bytes]) -> bytes:
     return root if isinstance(root, bytes) and len(root) == 32 else keccak256(encode(root))
 
 
-def _prefixed(kind: int, payload: bytes) -> bytes:
+def _add_prefix(kind: int, payload: bytes) -> bytes:
     if len(payload) < 56:
         return bytes([kind + len(payload)]) + payload
     length = integer(len(payload))

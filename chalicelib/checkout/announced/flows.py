@@ -16,20 +16,20 @@ from chalicelib.payments.announced import announcements
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal, read_sent
 from chalicelib.payments.announced.rules import withdraw as withdrawn
-from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screened
+from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screen_link
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 
 _NONCES = 5
 """With how many nonces, from the Safe's on, the hash of the link's own transactions is computed: a Safe may have
 other transactions in its queue."""
 
 
-@retried(5)
+@retry_conflicts(5)
 def record(
     services: Services, token: str, viewer: Viewer, draft: Announcement
 ) -> tuple[PayableLink, AnnouncedTransaction]:
@@ -56,7 +56,7 @@ def record(
         start = AnnouncedStart(known.wallet, known.nonce, known.scanned_to, lifetime, viewer.is_public)
         start = replace(start, network=known.network, bridge_transfer=known.bridge_transfer)
     else:
-        _check_open(screened(services, payable), now)
+        _check_open(screen_link(services, payable), now)
         if bridge_recording.is_bridge_transfer(payable, draft):
             children = bridge_recording.children_paid(services, payable, parts, draft)
             if children:
@@ -71,7 +71,7 @@ def record(
     return payable, announced
 
 
-@retried(5)
+@retry_conflicts(5)
 def withdraw(services: Services, token: str, viewer: Viewer) -> AnnouncedTransaction:
     """Ends the pending announced transactions of a link, or of its multicall, for the link's owner; returns their
     record.
@@ -129,7 +129,7 @@ def _start_elsewhere(
     """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
     before the newest block on."""
     announcements.check_deadline(draft, services.clock())
-    chain, start = bridge_recording.started(services, payable, parts, draft, start)
+    chain, start = bridge_recording.start_announced(services, payable, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
     first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)

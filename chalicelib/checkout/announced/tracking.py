@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.service.tracking import following
-from chalicelib.crosschain.service.tracking.times import postponed
+from chalicelib.crosschain.service.tracking.times import postpone_check
 from chalicelib.payments.announced import rules as announced_rules
-from chalicelib.payments.announced.observing import observed
+from chalicelib.payments.announced.observing import observe_announced
 from chalicelib.payments.announced.rules import Observation
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import load
@@ -57,17 +57,17 @@ def track_due(services: Services) -> int:
     unavailable: set[str] = set()
 
     def read(token: str) -> bool:
-        record = link_store.announced(services.store, token)
+        record = link_store.find_announced(services.store, token)
         if record is not None and record.next_due is not None and record.next_due <= now:
             due.append(record)
         return True
 
     def track(record: AnnouncedTransaction) -> int:
-        return _write(services, record, _tracked(services, record, unavailable))
+        return _write(services, record, _track_record(services, record, unavailable))
 
     def put_off(record: AnnouncedTransaction) -> int:
-        later = [_postponed(each, now) for each in _due(record, now)]
-        return _write(services, record, Checked(_replaced(record, later)))
+        later = [_postpone_check(each, now) for each in _due(record, now)]
+        return _write(services, record, Checked(_replace_announced(record, later)))
 
     ended = 0
     with sweeping.Sweep(services.log) as sweep:
@@ -84,7 +84,7 @@ def _due(record: AnnouncedTransaction, now: datetime) -> list[AnnouncedTransacti
     return [each for each in record.all if each.status is AnnouncedStatus.PENDING and each.check_at <= now]
 
 
-def _replaced(record: AnnouncedTransaction, changed: Iterable[AnnouncedTransaction]) -> AnnouncedTransaction:
+def _replace_announced(record: AnnouncedTransaction, changed: Iterable[AnnouncedTransaction]) -> AnnouncedTransaction:
     """The record with the present state of some of its announced transactions."""
     by_id = {each.announced_id: each for each in changed}
     return announced_rules.together(record, (by_id.get(each.announced_id, each) for each in record.all))
@@ -128,7 +128,7 @@ def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink,
     return replace(stored, requests=details.requests, link=replace(stored.link, status=status)), parts
 
 
-def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[str]) -> Checked:
+def _track_record(services: Services, record: AnnouncedTransaction, unavailable: set[str]) -> Checked:
     """The record of a link's announced transactions after a check of those that are due.
 
     The link is read after the cursor. An announced transaction ends without payment only if the recorder has no work
@@ -143,38 +143,48 @@ def _tracked(services: Services, record: AnnouncedTransaction, unavailable: set[
     from_elsewhere = [each for each in due if each.bridge_transfer is not None]
     is_over = payable.link.status is LinkStatus.COMPLETED
     observations = [
-        (each, None) if is_over and each.safe_tx_hash is None else _observed(services, payable, each, unavailable)
+        (each, None)
+        if is_over and each.safe_tx_hash is None
+        else _observe_announced(services, payable, each, unavailable)
         for each in here
     ]
-    checked_there = [following.checked(services, payable, each, unavailable) for each in from_elsewhere]
-    decided = _decided(observations, _is_completed(services, record), now) if here else []
+    checked_there = [following.check_announced(services, payable, each, unavailable) for each in from_elsewhere]
+    decided = _decide_announced(observations, _is_completed(services, record), now) if here else []
     has_ended = [each for each in checked_there if each.status is not AnnouncedStatus.PENDING]
     if any(announced_rules.ends_unpaid(each) for each in decided) or has_ended:
         link = payable.link
         if scan_store.has_work(services.store, (link.token, *link.merged_tokens, *link.child_tokens)):
             later = (announced_rules.postpone(each, now) for each in here)
             decided = [b if announced_rules.ends_unpaid(a) else a for a, b in zip(decided, later, strict=True)]
-            return Checked(_replaced(record, (*decided, *following.put_off(from_elsewhere, checked_there, now))))
+            return Checked(
+                _replace_announced(record, (*decided, *following.put_off(from_elsewhere, checked_there, now)))
+            )
         payable = _payment(services, record)
-        decided = _decided(observations, payable.link.status is LinkStatus.COMPLETED, now)  # by what was recorded since
-    concluded = following.concluded(services, payable, record, from_elsewhere, checked_there)
+        decided = _decide_announced(
+            observations, payable.link.status is LinkStatus.COMPLETED, now
+        )  # by what was recorded since
+    concluded = following.conclude_ends(services, payable, record, from_elsewhere, checked_there)
     checked = replace(
-        _replaced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
+        _replace_announced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
     )
     return Checked(checked, concluded.payments, concluded.counts, concluded.events)
 
 
-def _postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
-    return announced_rules.postpone(announced, now) if announced.bridge_transfer is None else postponed(announced, now)
+def _postpone_check(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
+    return (
+        announced_rules.postpone(announced, now)
+        if announced.bridge_transfer is None
+        else postpone_check(announced, now)
+    )
 
 
-def _observed(
+def _observe_announced(
     services: Services, payable: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation | None]:
     """The announced transaction with what is known of it now, and the observation; None if the node does not answer."""
     if announced.network not in unavailable:
         try:
-            return observed(services, payable, announced, unavailable)
+            return observe_announced(services, payable, announced, unavailable)
         except ChainUnavailable as error:
             services.log.error(
                 "announced transaction not checked", extra={"network": announced.network, "reason": error.message}
@@ -183,7 +193,7 @@ def _observed(
     return announced, None
 
 
-def _decided(
+def _decide_announced(
     observations: Iterable[tuple[AnnouncedTransaction, Observation | None]], is_completed: bool, now: datetime
 ) -> list[AnnouncedTransaction]:
     return [

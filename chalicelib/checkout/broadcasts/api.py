@@ -12,6 +12,6 @@ from chalicelib.platform.http.view import Call
 
 def broadcast_transaction(call: Call[BroadcastTransaction, None]) -> BroadcastAnswer:
     viewer = replace(Viewer.of(call.caller), announcer=announcer_of(call.headers.get(HEADER)))
-    result = flows.broadcast(call.services, call.path["token"], viewer, call.body.signed())
+    result = flows.broadcast(call.services, call.path["token"], viewer, call.body.as_plain_values())
     message: dict[str, Any] = {"message": result.message} if result.message else {}
     return BroadcastAnswer(result=result.result, txid=result.txid, code=result.code, **message)

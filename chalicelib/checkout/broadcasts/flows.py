@@ -11,8 +11,8 @@ from chalicelib.chains.calldata.tron import (
     RESULT_BYTES,
     TronTransaction,
     decode_raw,
+    encode_signed_transaction,
     recover_signer,
-    signed_transaction,
     tx_id,
 )
 from chalicelib.chains.nodes.tron import BroadcastResult
@@ -52,7 +52,7 @@ def broadcast(services: Services, token: str, viewer: Viewer, signed: SignedTran
         raise BadRequest("The transaction is none of those that pay this link now: take them from /pay and sign anew")
     _check_terms(call, services.clock())
     _check_signatures(call, signed)
-    chain, made = services.chains.tron(), signed_transaction(signed.raw, signed.signatures)
+    chain, made = services.chains.tron(), encode_signed_transaction(signed.raw, signed.signatures)
     id_, size, signatures = tx_id(signed.raw), len(made) + RESULT_BYTES, len(signed.signatures)
     step = Step({called: 1}, 0, size, call.fee_limit, True, has_memo=bool(call.memo), signatures=signatures)
     check_energy(chain, call.owner, step, id_)

@@ -30,7 +30,7 @@ class SignedTronTransaction(Input):
 class BroadcastTransaction(Input):
     signedTransaction: SignedTronTransaction
 
-    def signed(self) -> SignedTransaction:
+    def as_plain_values(self) -> SignedTransaction:
         """The body as plain values."""
         sent = self.signedTransaction
         return SignedTransaction(

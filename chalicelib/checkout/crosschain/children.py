@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.catalogue.bridges import source_token
-from chalicelib.checkout.crosschain.flows import routed
+from chalicelib.checkout.crosschain.flows import build_routed
 from chalicelib.checkout.pipeline import Built, own
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.flows import QuoteFailure
 from chalicelib.crosschain.service.router.rules import Purpose, Route
-from chalicelib.crosschain.service.sources.rules import check_bridged, is_own, payer_of, source_for, wanted_for
+from chalicelib.crosschain.service.sources.rules import check_bridged, is_own, payer_of, question_for, source_for
 from chalicelib.payments.links.multicalls.children import Child, MulticallRefused, Reason, check_count
 from chalicelib.payments.links.multicalls.rules import ExecutionKind, execution_kind
 from chalicelib.payments.links.records import Link, PayableLink
@@ -45,20 +45,20 @@ def children(
     count = len(positions)
     check_count(count, services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
     payer = payer_of(options.wallet, options.eoa_wallet)
-    _refuse(services, parts, _unsupported(positions, source))
+    _refuse(services, parts, _find_unsupported(positions, source))
     paying = source_token(source.chain, source.token)
     assert paying is not None, "a route leads from it"
     bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
-    wanted = [wanted_for(positions[index], paying, payer) for index in bridged]
+    wanted = [question_for(positions[index], paying, payer) for index in bridged]
     quoted = router.quotes(services, wanted, Purpose(link.account_id, link.token))
     found = dict(zip(bridged, quoted, strict=True))
     failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
     _refuse(services, parts, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})
     routes = [each if isinstance(each := found.get(index), Route) else None for index in range(count)]
-    return routed(services, positions, routes, paying, options)
+    return build_routed(services, positions, routes, paying, options)
 
 
-def _unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int, tuple[Reason, str]]:
+def _find_unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int, tuple[Reason, str]]:
     """The positions that no route can lead to from the source, and why."""
     failures = {}
     for index, each in enumerate(positions):

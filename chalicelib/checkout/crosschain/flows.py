@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.checkout import Checkout, joined
+from chalicelib.chains.calldata.checkout import Checkout, join_checkouts
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.wallets import WalletReading
@@ -17,8 +17,8 @@ from chalicelib.crosschain.service.sources.rules import (
     check_bridged,
     payer_of,
     purpose_of,
+    question_for,
     source_for,
-    wanted_for,
 )
 from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
@@ -36,11 +36,11 @@ def one(services: Services, position: Position, options: PayOptions) -> Built:
         return own(services, (position,), options)
     payer = payer_of(options.wallet, options.eoa_wallet)
     check_bridged(position)
-    route = router.quote(services, wanted_for(position, source, payer), purpose_of(position))
-    return routed(services, (position,), (route,), source, options)
+    route = router.quote(services, question_for(position, source, payer), purpose_of(position))
+    return build_routed(services, (position,), (route,), source, options)
 
 
-def routed(
+def build_routed(
     services: Services,
     positions: Sequence[Position],
     routes: Sequence[Route | None],
@@ -66,7 +66,7 @@ def routed(
         parts.append(with_approvals(chain, paid, payer.wallet, holdings, always=True))
     if holdings is not None:
         _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])
-    return Built(chain, joined(parts), holdings, tuple(routes))
+    return Built(chain, join_checkouts(parts), holdings, tuple(routes))
 
 
 def _through(spender: str, source: Token, routes: Sequence[Route]) -> Checkout:

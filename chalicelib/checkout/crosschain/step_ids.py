@@ -11,7 +11,7 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.records import PayableLink, PaymentType
@@ -32,7 +32,7 @@ class Step:
     @classmethod
     def of(cls, link_token: str, source: Token, options: PayOptions) -> "Step":
         """The step of a route that pays from `source`."""
-        named = SourceToken(known_network(source.network).label, source.symbol)
+        named = SourceToken(require_network(source.network).label, source.symbol)
         return cls(link_token, PayOptions(options.wallet, named, options.is_safe, options.eoa_wallet))
 
     @property
@@ -45,7 +45,7 @@ class Step:
         return ":".join(part for part in parts if part is not None)
 
     @classmethod
-    def parsed(cls, text: str) -> "Step":
+    def parse(cls, text: str) -> "Step":
         """The step with an id. Raises BadRequest for a text that is not one."""
         parts = text.split(":")
         if len(parts) not in (4, 5):

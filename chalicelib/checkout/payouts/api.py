@@ -9,11 +9,11 @@ from chalicelib.checkout.payouts.schemas import (
     batch_answer,
     payout_answer,
 )
-from chalicelib.checkout.schemas.facts import published_form
+from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows as recurring
-from chalicelib.recurring.responses import created_answer
+from chalicelib.recurring.responses import answer_created
 from chalicelib.recurring.schemas import RecurringCreated
 
 
@@ -21,9 +21,9 @@ def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:
     owner, body = call.caller.owner, call.body
     if body.recurrence is not None:
         created = recurring.create(call.services, owner, body.draft(), body.fee, body.recurrence.plan)
-        return created_answer(created, call.services.settings.transaction_value_form)
+        return answer_created(created, call.services.settings.transaction_value_form)
     prepared = flows.pay_out(call.services, owner, body.draft(), body.terms)
-    return payout_answer(prepared, call.services.settings.value_form(published_form(prepared, "bignumber")))
+    return payout_answer(prepared, call.services.settings.value_form(choose_value_form(prepared, "bignumber")))
 
 
 pay_out_by_former_path = pay_out

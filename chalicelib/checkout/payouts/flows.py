@@ -11,7 +11,7 @@ from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
 from chalicelib.checkout.pipeline import Prepared, own, prepare
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable import conversions
@@ -24,7 +24,7 @@ from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import Use, may, sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 
@@ -78,7 +78,7 @@ def _create_and_build(
     fee, now = _fee_of(services, owner, created, terms), services.clock()
     owed = [Owed(being_paid(request, fee, now), request.amount, fee) for request in created]
     quotes = conversions.first_quotes(services, owed)
-    positions = conversions.priced(services, owed, quotes)
+    positions = conversions.price_owed(services, owed, quotes)
     if batched:
         check_fits(positions)
     options = PayOptions(terms.payer, terms.source)
@@ -91,7 +91,7 @@ def _create_and_build(
     return prepared
 
 
-@retried(3)
+@retry_conflicts(3)
 def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
     """Raises WriteConflict if the requests were changed three times meanwhile."""
     stored = _load(services, viewer, draft.request_ids)
@@ -101,8 +101,8 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     check_payer(stored, draft.terms.payer, "payer")
     fee = _fee_of(services, owner, stored, draft.terms)
     owed = [Owed(request, remaining(request), fee) for request in stored]
-    quotes, unwritten = conversions.renewed_quotes(services, owed)
-    positions = conversions.priced(services, owed, quotes)
+    quotes, unwritten = conversions.renew_quotes(services, owed)
+    positions = conversions.price_owed(services, owed, quotes)
     check_fits(positions)
     options = PayOptions(draft.terms.payer)
     prepared = prepare(positions, options, own(services, positions, options, batched=True))
@@ -125,7 +125,7 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
         found = alone.get(request_id)
         if found is None or not sees(viewer, found):
             raise NotFound(f"Request {request_id} not found; requests of links are paid by their links")
-    return [unlocked(services, alone[request_id]) for request_id in request_ids]
+    return [unlock_request(services, alone[request_id]) for request_id in request_ids]
 
 
 def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], terms: Terms) -> Fee:

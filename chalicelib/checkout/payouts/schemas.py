@@ -167,12 +167,12 @@ def batch_answer(prepared: Prepared, approvals: ValueForm, payment: ValueForm) -
         ERC20ApprovalTransactions=granting,
         batchPaymentTransaction=paying,
         transactions=[*granting, paying],
-        requests=[_paid(each) for each in prepared.positions],
+        requests=[_answer_paid(each) for each in prepared.positions],
         **facts,
     )
 
 
-def _paid(position: Position) -> PaidRequest:
+def _answer_paid(position: Position) -> PaidRequest:
     owed = position.owed
     return PaidRequest.from_record(
         owed.request,

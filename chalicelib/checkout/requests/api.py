@@ -10,7 +10,7 @@ from chalicelib.checkout.requests.schemas import (
     routes_answer,
 )
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.checkout.schemas.facts import published_form
+from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.schemas import PaymentIntentAnswer, payment_intent_answer
 from chalicelib.gasless.records import GaslessPayment
@@ -30,7 +30,7 @@ def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | Payment
         return gasless_answer(made)
     if isinstance(made, Offer):
         return payment_intent_answer(made)
-    return request_pay_answer(made, call.services.settings.value_form(published_form(made, "bignumber")))
+    return request_pay_answer(made, call.services.settings.value_form(choose_value_form(made, "bignumber")))
 
 
 def list_routes(call: Call[None, RequestRoutesQuery]) -> RequestRoutesAnswer:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.crosschain import flows as crosschain
@@ -14,7 +14,7 @@ from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds
 from chalicelib.checkout.rules import PayOptions, check_creator
 from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents.flows import Offer
-from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.crosschain.service.sources.choices import Choice, choices
 from chalicelib.crosschain.service.sources.rules import payer_of, source_for
 from chalicelib.gasless import flows as gasless
@@ -91,7 +91,7 @@ def pay(
             services, owner, position, source, payer_of(options.wallet, None)
         )
     else:
-        made = replace(_prepared(services, position, options), payable=payable, is_capped=is_capped)
+        made = replace(_prepare_position(services, position, options), payable=payable, is_capped=is_capped)
     if payable.link is None and may(owner, Use.CHANGE, owed.request):
         _store_fee(services, owed.request, owed.fee)
     return made
@@ -108,11 +108,11 @@ def direct_route(
     try:
         options = PayOptions(wallet)
         position, _ = _due(services, loaded, payable, owner, options, part, None)
-        made = _prepared(services, position, options)
+        made = _prepare_position(services, position, options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
     owed, holdings = position.owed, made.holdings
-    chain = known_network(owed.request.network)
+    chain = require_network(owed.request.network)
     assert holdings is not None, "the wallet was read"
     network_fee = BaseUnits(made.checkout.gas * holdings.gas_price)
     platform_fee = owed.fee.on(position.converted.payment_amount if position.converted else position.due.amount)
@@ -136,7 +136,7 @@ def routes(
     return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
 
 
-def _prepared(services: Services, position: Position, options: PayOptions) -> Prepared:
+def _prepare_position(services: Services, position: Position, options: PayOptions) -> Prepared:
     return prepare((position,), options, crosschain.one(services, position, options))
 
 
@@ -153,7 +153,7 @@ def _due(
 
     `account` is None if nothing is to be paid yet: then no bank account is chosen.
     """
-    request = unlocked(services, stored)
+    request = unlock_request(services, stored)
     if isinstance(payable, PayableLink):
         require_payable(services, payable)
     amount, is_capped = amount_due(request, part.amount)

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.base.money import BaseUnits, format_amount, parse_percentage
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
-from chalicelib.chains.catalogue.networks import Coin, Network, known_network
+from chalicelib.chains.catalogue.networks import Coin, Network, require_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.requests.flows import DirectRoute
@@ -85,7 +85,7 @@ class RequestPayAnswer(Output):
     metadata: RequestPayMetadata = Field(description="What they need and do")
 
 
-def _given_wallet(value: str) -> str:
+def _parse_wallet(value: str) -> str:
     try:
         return wallet_address(value)
     except PydanticCustomError:
@@ -93,7 +93,7 @@ def _given_wallet(value: str) -> str:
 
 
 class RequestRoutesQuery(PartQuery, WalletQuery):
-    wallet: Annotated[Address, AfterValidator(_given_wallet)] = Field(description="The payer's wallet")
+    wallet: Annotated[Address, AfterValidator(_parse_wallet)] = Field(description="The payer's wallet")
 
     @model_validator(mode="before")
     @classmethod
@@ -150,14 +150,14 @@ def routes_answer(direct: DirectRoute | None, others: Sequence[Choice], settings
         return RequestRoutesAnswer(routes=[], platformFee=None)
     fee = direct.prepared.positions[0].owed.fee
     shown = FeeAnswer(percentage=str(fee.percentage), address=str(fee.address)) if fee.is_charged else None
-    routes = [_direct(direct, settings.payment_processor), *(_bridged(each, settings) for each in others)]
+    routes = [_direct(direct, settings.payment_processor), *(_answer_route(each, settings) for each in others)]
     return RequestRoutesAnswer(routes=routes, platformFee=shown)
 
 
 def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
     (position,) = route.prepared.positions
     owed = position.owed
-    chain = known_network(owed.request.network)
+    chain = require_network(owed.request.network)
     listed = [_gas(chain, route.network_fee, route.network_fee_in_dollars)]
     dollars = [route.network_fee_in_dollars]
     if owed.fee.is_charged:
@@ -178,11 +178,11 @@ def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
     )
 
 
-def _bridged(choice: Choice, settings: Settings) -> PaymentRoute:
+def _answer_route(choice: Choice, settings: Settings) -> PaymentRoute:
     """A route from another chain. Amounts of its token are taken for dollars."""
     route, due = choice.route, choice.position.due
     source, wanted = route.wanted.source, route.wanted
-    here, there = known_network(source.network), known_network(wanted.destination.network)
+    here, there = require_network(source.network), require_network(wanted.destination.network)
     cost, platform = cost_of(route), on_source(due.fee, due.token, source)
     gas = gas_in_dollars(route, choice.network_fee)
     listed = [

@@ -23,7 +23,7 @@ from chalicelib.checkout.resources.rules import (
 )
 
 
-def quoted(
+def quote_resources(
     chain: TronChain, wallet: str, holdings: WalletReading, checkout: Checkout, explanations: Sequence[Explanation]
 ) -> ResourceQuote:
     """What the transactions take of what a wallet has. If no node says so, nothing is known.

@@ -184,7 +184,7 @@ def wallet_fields(prepared: Prepared, value_form: ValueForm) -> dict[str, Any]:
     return fields
 
 
-def published_form(prepared: Prepared, on_evm: ValueForm) -> ValueForm:
+def choose_value_form(prepared: Prepared, on_evm: ValueForm) -> ValueForm:
     """The form of values that clients read: on Tron TronWeb's number, from another chain the router's hex text, else
     that of the operation."""
     if prepared.routes:

@@ -12,7 +12,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import format_amount
 from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.checkout.flows import Description
 from chalicelib.commerce.service.terms import CommerceFacts, commerce_facts
 from chalicelib.crosschain.service.sources.balances import Sources, tokens_of
@@ -25,10 +25,10 @@ from chalicelib.payments.links.schemas import (
     CrosschainIntentAnswer,
     DestinationAnswer,
     SentTransactionAnswer,
+    answers_of_sent,
     chain_answer,
     crosschain_answers,
     destination_answer,
-    sent_answers,
 )
 from chalicelib.payments.links.sent_transactions import MAX_ASKED
 from chalicelib.payments.payable.rules import Position
@@ -200,7 +200,7 @@ def secure_payment_answer(
     if bridge_transfers := crosschain_answers(payable):
         facts["crosschainIntents"] = bridge_transfers
     if description.sent:
-        facts["sentTransactions"] = sent_answers(description.sent)
+        facts["sentTransactions"] = answers_of_sent(description.sent)
     if payable.link.payment_type is PaymentType.SINGLE:
         if payable.commerce is not None and description.commerce is not None:
             facts["commerce"] = commerce_facts(payable.commerce, description.commerce)
@@ -249,7 +249,7 @@ def _payment_options(description: Description) -> dict[str, Any]:
     holdings, checkout = description.holdings, description.checkout
     if holdings is None or checkout is None:
         return {}
-    chain = known_network(description.payable.requests[0].network)
+    chain = require_network(description.payable.requests[0].network)
     options = {}
     for token, debit in checkout.debits.items():
         balance = holdings.balance_of(token)

@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.checkout import TRANSFER_GAS
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.checkout.crosschain.step_ids import Step
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.schemas.crosschain import (
@@ -31,7 +31,7 @@ def route_facts(prepared: Prepared) -> dict[str, Any]:
     """The metadata of one payment; empty if it is made on its own chain."""
     if not prepared.routes:
         return {}
-    (route,) = taken(prepared)
+    (route,) = routes_of(prepared)
     facts = _deadlines(prepared)
     facts["quoteExpiresAt"] = int(route.expires_at.timestamp())
     facts["costBreakdown"] = _costs(prepared, route)
@@ -40,7 +40,7 @@ def route_facts(prepared: Prepared) -> dict[str, Any]:
 
 def bundle_facts(prepared: Prepared) -> dict[str, Any]:
     """The metadata of a multicall of which some children are paid by routes."""
-    routes, transactions = taken(prepared), prepared.checkout.transactions
+    routes, transactions = routes_of(prepared), prepared.checkout.transactions
     facts: dict[str, Any] = {"bridgeTxIndices": [transactions.index(route.transaction) for route in routes]}
     if not routes:
         return facts
@@ -61,14 +61,14 @@ def bundle_facts(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def taken(prepared: Prepared) -> list[Route]:
+def routes_of(prepared: Prepared) -> list[Route]:
     """The routes, in the order of the positions that they pay."""
     return [route for route in prepared.routes if route is not None]
 
 
 def raw_step(prepared: Prepared, link_token: str) -> RawStep:
     """The route of a link as a step, made of what was verified."""
-    (route,) = taken(prepared)
+    (route,) = routes_of(prepared)
     wanted = route.wanted
     return RawStep(
         id=Step.of(link_token, wanted.source, prepared.options).text,
@@ -91,7 +91,7 @@ def destination_call(route: Route) -> DestinationCall:
     token, call = route.wanted.destination, route.wanted.call
     return DestinationCall(
         network=token.network,
-        chain=known_network(token.network).label,
+        chain=require_network(token.network).label,
         chainId=token.chain_id,
         target=call.to,
         contractAddress=call.to,
@@ -101,7 +101,7 @@ def destination_call(route: Route) -> DestinationCall:
 
 def with_sender(prepared: Prepared, answers: Sequence[TransactionAnswer]) -> list[TransactionAnswer]:
     """The transactions of a source chain with the fields that routers give them; gas only where one call is made."""
-    gas = {route.transaction: route.gas for route in taken(prepared)}
+    gas = {route.transaction: route.gas for route in routes_of(prepared)}
     gas |= dict.fromkeys((*prepared.checkout.funding, *prepared.checkout.approvals), TRANSFER_GAS)
     found = []
     for each, answer in zip(prepared.checkout.transactions, answers, strict=True):
@@ -111,7 +111,7 @@ def with_sender(prepared: Prepared, answers: Sequence[TransactionAnswer]) -> lis
 
 
 def _deadlines(prepared: Prepared) -> dict[str, Any]:
-    routes = taken(prepared)
+    routes = routes_of(prepared)
     deadline = int(min(route.execution_deadline for route in routes).timestamp())
     facts: dict[str, Any] = {
         "quoteFetchedAt": iso(min(route.fetched_at for route in routes)),
@@ -132,7 +132,7 @@ def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
     cost = format_amount(cost_of(route), source.decimals)
 
     def fee(gas: int) -> NativeFee:
-        chain, units = known_network(source.network), BaseUnits(gas * holdings.gas_price)
+        chain, units = require_network(source.network), BaseUnits(gas * holdings.gas_price)
         return NativeFee(
             required=gas > 0,
             currency=chain.coin.symbol,

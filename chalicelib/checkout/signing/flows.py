@@ -5,14 +5,14 @@ from dataclasses import replace
 from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.payments.links import signing
 from chalicelib.payments.links.errors import LinkBeingSigned
-from chalicelib.payments.links.reading import Viewer, load, load_stored, screened
+from chalicelib.payments.links.reading import Viewer, load, load_stored, screen_link
 from chalicelib.payments.links.records import SigningClaim
 from chalicelib.payments.links.rules import check_payable, is_being_signed
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 
 
-@retried(5)
+@retry_conflicts(5)
 def claim(services: Services, token: str, viewer: Viewer, claimant: str, calls: str) -> SigningClaim:
     """Claims to sign the payment of a link; the claim of before if it is the same.
 
@@ -22,7 +22,7 @@ def claim(services: Services, token: str, viewer: Viewer, claimant: str, calls: 
     Raises what `check_payable` and `signing.claim` raise, and WriteConflict after five conflicts.
     """
     stored = load_stored(services, token, viewer)
-    payable, parts = with_children(services, screened(services, stored))
+    payable, parts = with_children(services, screen_link(services, stored))
     parent = load(services, stored.link.parent_token) if stored.link.parent_token else None
     now = services.clock()
     check_payable(payable.without_announced_by(claimant), now)
@@ -37,11 +37,11 @@ def claim(services: Services, token: str, viewer: Viewer, claimant: str, calls: 
     return claimed
 
 
-@retried(5)
+@retry_conflicts(5)
 def end(services: Services, token: str, viewer: Viewer, claimant: str | None) -> bool:
     """Ends the claim of `claimant`, if it is theirs and not over; returns whether it was. Raises NotFound."""
     stored = load_stored(services, token, replace(viewer, announcer=None))
-    ended = signing.ended(stored.signing, claimant, services.clock())
+    ended = signing.end_claim(stored.signing, claimant, services.clock())
     if ended is None or ended.link_token != token:  # that of its multicall is given back there
         return False
     services.store.write(ended)

@@ -54,6 +54,6 @@ def can_reclaim(payment: CommercePayment, now: datetime) -> bool:
     return payment.capturable > 0 and is_too_late(payment, OperationKind.CAPTURE, now)
 
 
-def forgotten_at(payment: CommercePayment) -> datetime | None:
+def vanishes_at(payment: CommercePayment) -> datetime | None:
     """When the entry vanishes that finds the payment of a wallet which has not paid; None for that of the buyer."""
     return None if payment.buyer is not None else payment.pre_approval_expiry + KEPT_AFTER

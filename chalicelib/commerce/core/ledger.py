@@ -19,7 +19,7 @@ from chalicelib.commerce.core.records import (
     OperationKind,
     PendingOperation,
 )
-from chalicelib.commerce.core.rules import fee_on, unfinished, with_unfinished
+from chalicelib.commerce.core.rules import fee_on, unfinished_operations, with_unfinished
 
 MOST_PRE_APPROVALS = 100
 """The most wallets that are remembered as having pre-approved a payment; anybody can be one, for the gas."""
@@ -50,7 +50,7 @@ def post(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[C
         others = tuple(each for each in payment.pre_approved_by if each != entry.payer)
         added = replace(added, pre_approved_by=(*others, entry.payer)[-MOST_PRE_APPROVALS:])
     posted = replace(entry, state=EntryState.POSTED)
-    begun = unfinished(payment)
+    begun = unfinished_operations(payment)
     ended = next((each for each in begun if fulfils(each, entry)), None)
     if ended is not None:
         posted = replace(posted, operation=ended)
@@ -68,7 +68,7 @@ def undo(payment: CommercePayment, entry: EscrowEntry, now: datetime) -> tuple[C
         left = tuple(each for each in payment.pre_approved_by if each != entry.payer)
         without = replace(without, pre_approved_by=left)
     if entry.operation is not None:
-        without = with_unfinished(without, (*unfinished(payment), entry.operation))
+        without = with_unfinished(without, (*unfinished_operations(payment), entry.operation))
     return replace(without, changed_at=now, check_at=now), replace(entry, state=EntryState.VOIDED, operation=None)
 
 

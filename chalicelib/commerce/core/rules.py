@@ -174,7 +174,7 @@ def refusal(payment: CommercePayment, operation: Operation, now: datetime) -> Re
 
 
 def reserve(payment: CommercePayment, operation: Operation, now: datetime) -> PendingOperation | Refusal:
-    """The operation as `begun` makes it pending; the one that is pending already if it is the same; or a refusal."""
+    """The operation as `begin_operation` makes it pending; the one that is pending already if it is the same; or a refusal."""
     if payment.pending is not None:
         if is_same(payment, payment.pending, operation):
             return payment.pending
@@ -212,14 +212,14 @@ def is_same(payment: CommercePayment, pending: PendingOperation, operation: Oper
     return is_amount
 
 
-def begun(payment: CommercePayment, pending: PendingOperation, now: datetime) -> CommercePayment:
+def begin_operation(payment: CommercePayment, pending: PendingOperation, now: datetime) -> CommercePayment:
     """The payment with an operation that was reserved, or with its next step. It is looked at next at once."""
     operations = max(payment.operations, pending.number)
     begun = replace(payment, pending=pending, operations=operations, changed_at=now, check_at=now)
     return replace(begun, failure=None, failed_payer=None)
 
 
-def unfinished(payment: CommercePayment) -> tuple[PendingOperation, ...]:
+def unfinished_operations(payment: CommercePayment) -> tuple[PendingOperation, ...]:
     """The pending operation and those that wait for it, in the order of their numbers."""
     return () if payment.pending is None else (payment.pending, *payment.waiting)
 
@@ -230,7 +230,7 @@ def with_unfinished(payment: CommercePayment, operations: Iterable[PendingOperat
     return replace(payment, pending=ordered[0] if ordered else None, waiting=tuple(ordered[1:]))
 
 
-def gone_back(payment: CommercePayment, reason: str, now: datetime) -> CommercePayment:
+def take_back_operation(payment: CommercePayment, reason: str, now: datetime) -> CommercePayment:
     """The payment after its pending operation reverted or was dropped: nothing has moved.
 
     A wallet whose money could not be taken is the last to be tried again: a stranger can pre-approve without any.

@@ -4,7 +4,7 @@ from typing import Any
 
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.commerce.service import flows, operating, rules
-from chalicelib.commerce.service.responses import calldata_answer, created_answer, executed_answer, status_answer
+from chalicelib.commerce.service.responses import answer_created, answer_executed, calldata_answer, status_answer
 from chalicelib.commerce.service.schemas import (
     AuthorizeCommercePayment,
     Body,
@@ -27,11 +27,11 @@ from chalicelib.platform.http.view import AnyCall, Call
 
 def create_commerce_payment(call: Call[CreateCommercePayment, None]) -> CommerceCreated:
     created = flows.create(call.services, call.caller.owner, call.body.draft())
-    return created_answer(created, call.services.settings.pay_url)
+    return answer_created(created, call.services.settings.pay_url)
 
 
 def authorize_commerce_payment(call: Call[AuthorizeCommercePayment | None, None]) -> CommerceAuthorizing:
-    return CommerceAuthorizing(**_executed(call, OperationKind.AUTHORIZE, call.body))
+    return CommerceAuthorizing(**_answer_operation(call, OperationKind.AUTHORIZE, call.body))
 
 
 def authorize_commerce_calldata(call: Call[AuthorizeCommercePayment | None, None]) -> CommerceCalldata:
@@ -39,7 +39,7 @@ def authorize_commerce_calldata(call: Call[AuthorizeCommercePayment | None, None
 
 
 def charge_commerce_payment(call: Call[ChargeCommercePayment | None, None]) -> CommerceCharging:
-    return CommerceCharging(**_executed(call, OperationKind.CHARGE, call.body))
+    return CommerceCharging(**_answer_operation(call, OperationKind.CHARGE, call.body))
 
 
 def charge_commerce_calldata(call: Call[ChargeCommercePayment | None, None]) -> CommerceCalldata:
@@ -47,7 +47,7 @@ def charge_commerce_calldata(call: Call[ChargeCommercePayment | None, None]) -> 
 
 
 def capture_commerce_payment(call: Call[CaptureCommercePayment, None]) -> CommerceCapturing:
-    return CommerceCapturing(**_executed(call, OperationKind.CAPTURE, call.body))
+    return CommerceCapturing(**_answer_operation(call, OperationKind.CAPTURE, call.body))
 
 
 def capture_commerce_calldata(call: Call[CaptureCommercePayment, None]) -> CommerceCalldata:
@@ -55,7 +55,7 @@ def capture_commerce_calldata(call: Call[CaptureCommercePayment, None]) -> Comme
 
 
 def void_commerce_payment(call: Call[VoidCommercePayment | None, None]) -> CommerceVoiding:
-    return CommerceVoiding(**_executed(call, OperationKind.VOID, call.body))
+    return CommerceVoiding(**_answer_operation(call, OperationKind.VOID, call.body))
 
 
 def void_commerce_calldata(call: Call[VoidCommercePayment | None, None]) -> CommerceCalldata:
@@ -63,7 +63,7 @@ def void_commerce_calldata(call: Call[VoidCommercePayment | None, None]) -> Comm
 
 
 def refund_commerce_payment(call: Call[RefundCommercePayment, None]) -> CommerceRefunding:
-    return CommerceRefunding(**_executed(call, OperationKind.REFUND, call.body))
+    return CommerceRefunding(**_answer_operation(call, OperationKind.REFUND, call.body))
 
 
 def refund_commerce_calldata(call: Call[RefundCommercePayment, None]) -> CommerceCalldata:
@@ -79,14 +79,14 @@ def get_commerce_status(call: Call[None, None]) -> CommerceStatus:
     return status_answer(found, call.services.clock())
 
 
-def _executed(call: AnyCall, kind: OperationKind, body: Body) -> dict[str, Any]:
+def _answer_operation(call: AnyCall, kind: OperationKind, body: Body) -> dict[str, Any]:
     """The response to an operation that the service executes."""
-    asked, request_id = body.asked() if body is not None else rules.Asked(), call.path["request_id"]
+    asked, request_id = body.as_asked() if body is not None else rules.Asked(), call.path["request_id"]
     rules.check_chosen(call.caller.mode, kind, asked)
     done = operating.execute(call.services, call.caller.owner, request_id, kind, asked)
-    return executed_answer(request_id, done)
+    return answer_executed(request_id, done)
 
 
 def _to_send(call: AnyCall, kind: OperationKind, body: Body) -> CommerceCalldata:
-    asked = body.asked() if body is not None else rules.Asked()
+    asked = body.as_asked() if body is not None else rules.Asked()
     return calldata_answer(flows.to_send(call.services, call.caller.owner, call.path["request_id"], kind, asked))

@@ -2,14 +2,14 @@
 
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
 from chalicelib.base.errors import BadRequest, Conflict
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts, Escrows, escrow_contracts, escrow_networks
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 
 
@@ -32,7 +32,7 @@ def contracts_of(payment: CommercePayment, overrides: Escrows) -> EscrowContract
 
 def info_of(payment: CommercePayment, payer: str) -> PaymentInfo:
     """The terms of a payment, for a payer."""
-    return made_from(
+    return make_from(
         PaymentInfo,
         payment,
         payer=payer,
@@ -46,7 +46,7 @@ def info_of(payment: CommercePayment, payer: str) -> PaymentInfo:
 
 
 def token_address(payment: CommercePayment) -> str:
-    return known_token(payment.currency).address
+    return require_token(payment.currency).address
 
 
 def hash_for(payment: CommercePayment, payer: str, contracts: EscrowContracts) -> str:

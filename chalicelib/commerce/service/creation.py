@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Forbidden
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee, parse_percentage
 from chalicelib.chains.calldata.escrow.payment_info import MAX_AMOUNT
@@ -18,7 +18,7 @@ from chalicelib.payments.links.creation import Terms as LinkTerms
 from chalicelib.payments.links.creation import build_link
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.requests.field_problems import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.payments.requests.targets import Target
 from chalicelib.payments.requests.targets import Terms as RequestTerms
 from chalicelib.platform.access.callers import Owner
@@ -81,9 +81,9 @@ def token_of(draft: Draft) -> Token:
     token = token_with_id(draft.currency)
     if token is None:
         text = draft.currency[:_MAX_QUOTED]
-        raise refused(("paymentCurrency",), f"{text} is not supported; GET /v2/currencies lists the ids")
+        raise refuse_field(("paymentCurrency",), f"{text} is not supported; GET /v2/currencies lists the ids")
     if token.is_fiat or token.is_native or token.network == "tron":
-        raise refused(("paymentCurrency",), f"{token.id} cannot be held by the escrow: choose an ERC-20 token")
+        raise refuse_field(("paymentCurrency",), f"{token.id} cannot be held by the escrow: choose an ERC-20 token")
     return token
 
 
@@ -105,7 +105,7 @@ def create_payment(
     target = Target(receiver, token, BaseUnits(draft.amount))
     payable = build_link(_NO_OPTIONS, (target,), _without_fee(owner), link_terms, now, entropy)
     (request,) = payable.requests
-    return payable, made_from(
+    return payable, make_from(
         CommercePayment,
         request,
         merchant_id=draft.merchant_id,
@@ -141,7 +141,7 @@ def fee_bounds(draft: Draft, client_fee: Fee, terms: RequestTerms) -> tuple[int,
         most = int(parse_percentage(fee.percentage) * 100)
         return min(draft.min_fee_bps, most), most, fee.address
     if draft.min_fee_bps > draft.max_fee_bps:
-        raise refused(("minFeeBps",), "must not be more than maxFeeBps")
+        raise refuse_field(("minFeeBps",), "must not be more than maxFeeBps")
     return draft.min_fee_bps, draft.max_fee_bps, receiver
 
 
@@ -151,11 +151,11 @@ def _expiries(draft: Draft, lifetimes: Lifetimes, now: datetime) -> tuple[dateti
     authorization = _instant(draft.authorization_expiry, pre_approval + lifetimes.authorization)
     refund = _instant(draft.refund_expiry, authorization + lifetimes.refund)
     if pre_approval <= now:
-        raise refused(("preApprovalExpiry",), "must be in the future, in Unix seconds")
+        raise refuse_field(("preApprovalExpiry",), "must be in the future, in Unix seconds")
     if authorization < pre_approval:
-        raise refused(("authorizationExpiry",), "must not be before preApprovalExpiry")
+        raise refuse_field(("authorizationExpiry",), "must not be before preApprovalExpiry")
     if refund < authorization:
-        raise refused(("refundExpiry",), "must not be before authorizationExpiry")
+        raise refuse_field(("refundExpiry",), "must not be before authorizationExpiry")
     return pre_approval, authorization, refund
 
 
@@ -165,11 +165,11 @@ def _instant(sent: int | None, default: datetime) -> datetime:
 
 def _check_amounts(draft: Draft) -> None:
     if draft.amount > MAX_AMOUNT:
-        raise refused(("amount",), _TOO_LARGE)
+        raise refuse_field(("amount",), _TOO_LARGE)
     if draft.max_amount > MAX_AMOUNT:
-        raise refused(("maxAmount",), _TOO_LARGE)
+        raise refuse_field(("maxAmount",), _TOO_LARGE)
     if draft.max_amount < draft.amount:
-        raise refused(("maxAmount",), "must not be less than amount")
+        raise refuse_field(("maxAmount",), "must not be less than amount")
 
 
 def _addresses(draft: Draft, terms: RequestTerms) -> tuple[str, str | None]:
@@ -177,7 +177,7 @@ def _addresses(draft: Draft, terms: RequestTerms) -> tuple[str, str | None]:
     receiver = _wallet("merchantAddress", draft.merchant_address, terms)
     buyer = _wallet("buyerAddress", draft.buyer_address, terms) if draft.buyer_address is not None else None
     if buyer is not None and same_address(buyer, receiver):
-        raise refused(("buyerAddress",), "is the merchant: give the wallet that pays, or leave it out")
+        raise refuse_field(("buyerAddress",), "is the merchant: give the wallet that pays, or leave it out")
     return receiver, buyer
 
 

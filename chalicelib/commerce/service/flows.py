@@ -19,7 +19,7 @@ from chalicelib.payments.links.permissions import check_link_limits
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import permissions
-from chalicelib.payments.requests.field_problems import refused
+from chalicelib.payments.requests.field_problems import refuse_field
 from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials.store import has_approvals
@@ -72,7 +72,7 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
     check_link_limits(owner, (link,), bound)
     permissions.check_limits(owner, (), payment.fee_receiver, bound)
     if payment.min_fee_bps and payment.fee_receiver is None and has_approvals(services.store, payment.account_id):
-        raise refused(("feeReceiver",), "is missing: with approvals a fee goes to whom the payment names")
+        raise refuse_field(("feeReceiver",), "is missing: with approvals a fee goes to whom the payment names")
     buyer = payment.buyer
     if buyer is None:
         links.save(services, link, payment)

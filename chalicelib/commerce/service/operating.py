@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
+from chalicelib.commerce.core.rules import Operation, Refusal, begin_operation, reserve
 from chalicelib.commerce.service import refunding, rules, steps
 from chalicelib.commerce.service.calls import contracts_of, operation_call
 from chalicelib.commerce.service.operations import BY_KIND
@@ -19,13 +19,13 @@ from chalicelib.commerce.service.reading import load_to_change
 from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.keys.signer import NoRelayer
 
 
-@retried(5)
+@retry_conflicts(5)
 def execute(services: Services, owner: Owner, request_id: str, kind: OperationKind, asked: Asked) -> PendingOperation:
     """The operation that the service executes now.
 
@@ -42,21 +42,21 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if payment.pending is not None:
-        return replace(pending, transaction_hash=_sent_hash(services, pending) or pending.transaction_hash)
+        return replace(pending, transaction_hash=_hash_of(services, pending) or pending.transaction_hash)
     check_operator(services, payment)
     if BY_KIND[kind].takes_payer:
         _check_collects(services, payment, pending)
-    return _submitted(services, begin(services, payment, pending))
+    return _submit_reserved(services, begin(services, payment, pending))
 
 
 def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Writes a reserved operation, after the checks that are made of a refund. Raises Conflict, WriteConflict."""
     if pending.kind is OperationKind.REFUND:
         refunding.check_funds(services, payment, pending)
-        started = refunding.started(payment, pending)
+        started = refunding.start_refund(payment, pending)
     else:
         started = replace(pending, step="call", call_keys=(rules.call_key(payment, pending, "call/1"),))
-    reserved = begun(payment, started, services.clock())
+    reserved = begin_operation(payment, started, services.clock())
     return services.store.write(reserved, *steps.references(services, payment, pending))
 
 
@@ -111,12 +111,12 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
     """
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
-    run = relayer_flows.tried(services, payment.operator, call)
+    run = relayer_flows.try_call(services, payment.operator, call)
     if not run.success:
         raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
 
 
-def _submitted(services: Services, payment: CommercePayment) -> PendingOperation:
+def _submit_reserved(services: Services, payment: CommercePayment) -> PendingOperation:
     """Submits what was reserved. Raises Conflict if the chain refuses it now: then it has gone back."""
     assert payment.pending is not None
     try:
@@ -131,5 +131,5 @@ def _submitted(services: Services, payment: CommercePayment) -> PendingOperation
     return after.pending
 
 
-def _sent_hash(services: Services, pending: PendingOperation) -> str | None:
-    return relayer_flows.sent_hash(services, pending.call_keys[-1]) if pending.call_keys else None
+def _hash_of(services: Services, pending: PendingOperation) -> str | None:
+    return relayer_flows.find_hash(services, pending.call_keys[-1]) if pending.call_keys else None

@@ -16,7 +16,7 @@ from chalicelib.commerce.core.expiry import can_reclaim, has_expired
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.service import steps
 from chalicelib.commerce.service.calls import contracts_of, hash_for, info_of, payer_calls, token_address
-from chalicelib.commerce.service.rules import known_payer
+from chalicelib.commerce.service.rules import require_payer
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.platform.services import Services
@@ -87,7 +87,7 @@ def reclaim_of(services: Services, payment: CommercePayment, wallet: str | None 
 
     Raises Conflict if nothing is held or before that, WrongWallet for another wallet, if one is named.
     """
-    payer = evm_address(known_payer(payment))
+    payer = evm_address(require_payer(payment))
     if wallet is not None and not same_address(wallet, payer):
         raise WrongWallet(payer, "Only the wallet that has paid can take this back")
     if not payment.capturable:

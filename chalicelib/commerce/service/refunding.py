@@ -58,7 +58,7 @@ def check_funds(services: Services, payment: CommercePayment, pending: PendingOp
         )
 
 
-def started(payment: CommercePayment, pending: PendingOperation) -> PendingOperation:
+def start_refund(payment: CommercePayment, pending: PendingOperation) -> PendingOperation:
     """A reserved refund with the keys of its first calls."""
     keys = (rules.call_key(payment, pending, f"{APPROVE}/1"), rules.call_key(payment, pending, f"{TAKE}/1"))
     return replace(pending, step=TAKE, call_keys=keys)
@@ -92,7 +92,7 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
 def _spend(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Has what was taken refunded, or returned: each key accepts one call, whichever of the two came first."""
     key = _keys(pending, SPEND)[-1]
-    known = relayer_flows.accepted(services, key)
+    known = relayer_flows.find_accepted(services, key)
     if known is not None:
         return _after_spend(services, payment, pending, *known)
     (take,) = _keys(pending, TAKE)
@@ -103,12 +103,12 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
     if is_returned(payment, pending, services.clock()):
         made = erc20.transfer(token_address(payment), payment.receiver, pending.amount)
     else:
-        if (not_yet := _unapproved(services, payment, pending)) is not None:
+        if (not_yet := _submit_approval(services, payment, pending)) is not None:
             return not_yet
         made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     submission = steps.submit(services, payment, key, made, moves=_move(payment, pending, inward=False))
     assert payment.pending is not None
-    sent = relayer_flows.sent_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
+    sent = relayer_flows.find_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
     return steps.keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
 
 
@@ -132,7 +132,7 @@ def is_returned(payment: CommercePayment, pending: PendingOperation, now: dateti
     return is_late or len(_keys(pending, SPEND)) > MOST_SPENDS or pending.amount > payment.refundable
 
 
-def _unapproved(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment | None:
+def _submit_approval(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment | None:
     """None if the collector of refunds may take the amount; else the payment as it is stored, after a call was
     submitted that approves it.
 

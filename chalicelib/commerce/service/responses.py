@@ -39,7 +39,7 @@ _TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
 }
 
 
-def created_answer(created: Created, pay_url: str) -> CommerceCreated:
+def answer_created(created: Created, pay_url: str) -> CommerceCreated:
     payment, options = created.payment, created.options
     transactions = options.transactions if options is not None else ()
     return CommerceCreated(
@@ -86,7 +86,7 @@ def status_answer(found: Found, now: datetime) -> CommerceStatus:
     )
 
 
-def executed_answer(request_id: str, done: PendingOperation) -> dict[str, Any]:
+def answer_executed(request_id: str, done: PendingOperation) -> dict[str, Any]:
     """The fields of the response to an operation that the service executes."""
     return {
         "requestId": request_id,

@@ -12,7 +12,7 @@ from chalicelib.commerce.core.expiry import has_expired, is_too_late, last_momen
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal
 from chalicelib.commerce.service.operations import BY_KIND
-from chalicelib.payments.requests.field_problems import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.platform.access.modes import Mode
 
 SUBMITTED_WITHIN = timedelta(hours=1)
@@ -77,18 +77,18 @@ def payer_of(payment: CommercePayment, sent: str | None) -> str:
     known = payment.payer or payment.buyer
     if known is not None:
         if wanted is not None and not same_address(wanted, known):
-            raise refused(("payer",), f"is not {known}, which pays: leave it out")
+            raise refuse_field(("payer",), f"is not {known}, which pays: leave it out")
         return known
     if wanted is not None:
         if same_address(wanted, payment.receiver):
-            raise refused(("payer",), "is the merchant: give the wallet that pays")
+            raise refuse_field(("payer",), "is the merchant: give the wallet that pays")
         return wanted
     if payment.pre_approved_by:
         return payment.pre_approved_by[-1]
     raise Conflict("No wallet has pre-approved this payment yet: give the payer, or wait for its pre-approval")
 
 
-def known_payer(payment: CommercePayment) -> str:
+def require_payer(payment: CommercePayment) -> str:
     """Who has paid. Raises Conflict before that."""
     if payment.payer is None or not payment.is_collected:
         raise Conflict("Nothing was put into the escrow for this payment yet: it has to be authorized first")
@@ -122,7 +122,7 @@ def raise_refusal(refusal: Refusal, kind: OperationKind) -> NoReturn:
     """Raises ValidationFailed for what can never be done, Conflict for what cannot be done in the present state."""
     if not refusal.is_invalid or refusal.field is None:
         raise Conflict(refusal.message)
-    raise refused((BY_KIND[kind].body_field if refusal.field == "amount" else refusal.field,), refusal.message)
+    raise refuse_field((BY_KIND[kind].body_field if refusal.field == "amount" else refusal.field,), refusal.message)
 
 
 def most_returned(payment: CommercePayment) -> int:
@@ -167,7 +167,7 @@ def may_collect(payment: CommercePayment, now: datetime) -> bool:
     )
 
 
-def postponed(payment: CommercePayment, now: datetime) -> CommercePayment:
+def postpone_check(payment: CommercePayment, now: datetime) -> CommercePayment:
     """The payment with the next look at its pending operation: the longer it takes, the later."""
     assert payment.pending is not None
     age = now - payment.pending.submitted_at

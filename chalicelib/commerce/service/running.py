@@ -115,7 +115,7 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     if has_ended(payment, until):
         payable = link_store.payable(services.store, payment.payable_id)
         assert payable is not None, "a payment has a link"
-        after, event = escrows.expired(after, payable.requests[0], webhooks.event_context(services))
+        after, event = escrows.expire_payment(after, payable.requests[0], webhooks.event_context(services))
         events = (event,) if event is not None else ()
     elif has_expired(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)

@@ -73,7 +73,7 @@ class AuthorizeCommercePayment(Input):
             raise rule("must be erc3009 or permit2 with a signature", "method")
         return self
 
-    def asked(self) -> Asked:
+    def as_asked(self) -> Asked:
         """The body as plain values."""
         amount = int(self.amount) if self.amount else None
         return Asked(amount, self.payer, self.method or "preApproval", self.signature)
@@ -82,28 +82,28 @@ class AuthorizeCommercePayment(Input):
 class ChargeCommercePayment(AuthorizeCommercePayment, _Fee):
     """How the payer's tokens are taken, and the fee."""
 
-    def asked(self) -> Asked:
-        return replace(super().asked(), fee_bps=self.feeBps, fee_receiver=self.feeReceiver)
+    def as_asked(self) -> Asked:
+        return replace(super().as_asked(), fee_bps=self.feeBps, fee_receiver=self.feeReceiver)
 
 
 class CaptureCommercePayment(_Fee):
     captureAmount: BaseAmount = Field(description=f"How much of what is held, {_UNITS}")
 
-    def asked(self) -> Asked:
+    def as_asked(self) -> Asked:
         return Asked(int(self.captureAmount), fee_bps=self.feeBps, fee_receiver=self.feeReceiver)
 
 
 class VoidCommercePayment(Input):
     reason: ShortText | None = Field(None, description="Why, for your own records")
 
-    def asked(self) -> Asked:
+    def as_asked(self) -> Asked:
         return Asked(reason=self.reason)
 
 
 class RefundCommercePayment(Input):
     refundAmount: BaseAmount = Field(description=f"How much of what was captured, {_UNITS}")
 
-    def asked(self) -> Asked:
+    def as_asked(self) -> Asked:
         return Asked(int(self.refundAmount))
 
 

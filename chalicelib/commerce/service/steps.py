@@ -13,10 +13,10 @@ from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
-from chalicelib.chains.nodes.agreement import agreed_code
-from chalicelib.commerce.core.expiry import forgotten_at
+from chalicelib.chains.nodes.agreement import read_agreed_code
+from chalicelib.commerce.core.expiry import vanishes_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
-from chalicelib.commerce.core.rules import gone_back
+from chalicelib.commerce.core.rules import take_back_operation
 from chalicelib.commerce.service import rules
 from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
 from chalicelib.payments.requests import store as request_store
@@ -70,11 +70,11 @@ def call_of(
     call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, account_id=payment.account_id)
     match pending.kind:
         case OperationKind.AUTHORIZE:
-            call = replace(call, takes=_taken(services, payment, pending), payer=pending.payer)
-            return _signed(services, pending, replace(call, prepays=2 * _FOLLOWING_GAS))
+            call = replace(call, takes=_taking_of(services, payment, pending), payer=pending.payer)
+            return _limit_foreign_code(services, pending, replace(call, prepays=2 * _FOLLOWING_GAS))
         case OperationKind.CHARGE:
-            call = replace(call, takes=_taken(services, payment, pending), payer=pending.payer)
-            return _signed(services, pending, call)
+            call = replace(call, takes=_taking_of(services, payment, pending), payer=pending.payer)
+            return _limit_foreign_code(services, pending, call)
         case OperationKind.CAPTURE:
             return replace(call, use=Use.PROTECTED if payment.captured else Use.PREPAID)
         case OperationKind.VOID:
@@ -85,7 +85,7 @@ def call_of(
             return replace(call, use=Use.PREPAID)
 
 
-def _taken(services: Services, payment: CommercePayment, pending: PendingOperation) -> Taking:
+def _taking_of(services: Services, payment: CommercePayment, pending: PendingOperation) -> Taking:
     """What an authorization or charge takes from its payer: by an allowance for the contract that takes it, or by a
     transfer that the payer has signed."""
     assert pending.payer is not None, "who pays is known when the operation is reserved"
@@ -98,7 +98,7 @@ def _taken(services: Services, payment: CommercePayment, pending: PendingOperati
     return Taking(pending.payer, token_address(payment), spenders[pending.collector], pending.amount)
 
 
-def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:
+def _limit_foreign_code(services: Services, pending: PendingOperation, call: Call) -> Call:
     """The call with what the payer's wallet may take, if its code checks the signature."""
     if pending.collector not in _SIGNED or pending.payer is None:
         return call
@@ -110,7 +110,7 @@ def _signed(services: Services, pending: PendingOperation, call: Call) -> Call:
             "wallet first, or send the payer's own transactions"
         )
     deploys = factory is not None
-    if not deploys and not agreed_code(services.chains.evm(call.network), pending.payer).value:
+    if not deploys and not read_agreed_code(services.chains.evm(call.network), pending.payer).value:
         return call
     gas = COLLECT_GAS + signature_gas(call.network, deploys)
     return replace(call, gas_limit=gas, runs_foreign_code=True)
@@ -121,7 +121,7 @@ def after_submission(services: Services, payment: CommercePayment, submission: S
     assert payment.pending is not None
     if submission.status is SubmissionStatus.REFUSED:
         return give_up(services, payment, submission.key, submission.reason or "the call would revert")
-    sent = relayer_flows.sent_hash(services, submission.key)
+    sent = relayer_flows.find_hash(services, submission.key)
     return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=sent)))
 
 
@@ -155,7 +155,7 @@ def is_recorded(services: Services, payment: CommercePayment, known: Outcome) ->
 
 def go_back(services: Services, payment: CommercePayment, reason: str, *withdrawn: RelayedCall) -> CommercePayment:
     """Ends the pending operation without an effect. Raises WriteConflict."""
-    written = _written(services, gone_back(payment, reason, services.clock()), *withdrawn)
+    written = _write_payment(services, take_back_operation(payment, reason, services.clock()), *withdrawn)
     services.log.info("commerce operation went back", extra={"payable": payment.payable_id, "reason": reason})
     return written
 
@@ -170,15 +170,15 @@ def give_up(services: Services, payment: CommercePayment, key: str, reason: str)
 
 def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
     """Writes a step of a payment that is due, and stays so: the next one can be taken at once. Raises WriteConflict."""
-    return _written(services, payment)
+    return _write_payment(services, payment)
 
 
 def keep(services: Services, payment: CommercePayment) -> CommercePayment:
     """Looks at the pending operation again later. Raises WriteConflict."""
-    return _written(services, rules.postponed(payment, services.clock()))
+    return _write_payment(services, rules.postpone_check(payment, services.clock()))
 
 
-def _written(services: Services, payment: CommercePayment, *others: RelayedCall) -> CommercePayment:
+def _write_payment(services: Services, payment: CommercePayment, *others: RelayedCall) -> CommercePayment:
     return services.store.write(payment, *others)
 
 
@@ -209,5 +209,5 @@ def reference_for(services: Services, payment: CommercePayment, payer: str) -> t
 def reference_of(payment: CommercePayment, payer: str, topic: str) -> Reference:
     """The entry of a payer. It vanishes after the last moment in which that wallet could pay, unless it is the buyer's;
     the recorder keeps that of the wallet that pays."""
-    ends, account = forgotten_at(payment), payment.account_id
+    ends, account = vanishes_at(payment), payment.account_id
     return Reference(topic, payment.payable_id, 0, payer=payer, expires_at=ends, account_id=account)

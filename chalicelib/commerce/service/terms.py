@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from chalicelib.base.money import format_amount
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.core.rules import CommerceStatus, state_of
 from chalicelib.commerce.service.schemas import CommerceState, State
@@ -107,4 +107,4 @@ def expiries(payment: CommercePayment) -> dict[str, Any]:
 
 
 def _amount(payment: CommercePayment, units: int) -> str:
-    return format_amount(units, known_token(payment.currency).decimals)
+    return format_amount(units, require_token(payment.currency).decimals)

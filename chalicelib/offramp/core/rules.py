@@ -131,8 +131,8 @@ def after_report(order: Order, report: OrderReport, now: datetime, pace: Pace) -
         fee=report.fee or order.fee,
     )
     if taken.provider_status != order.provider_status:
-        taken = replace(_moved(order.status, taken), changed_at=now, checks=0)
-    return _notified(replace(taken, check_at=next_check(taken, now, pace)))
+        taken = replace(_change_status(order.status, taken), changed_at=now, checks=0)
+    return _notify_due(replace(taken, check_at=next_check(taken, now, pace)))
 
 
 def after_settlement(order: Order, end: OrderStatus, now: datetime) -> Advance:
@@ -148,7 +148,7 @@ def after_settlement(order: Order, end: OrderStatus, now: datetime) -> Advance:
         misses=0,
         check_at=None,
     )
-    return _notified(_moved(order.status, settled))
+    return _notify_due(_change_status(order.status, settled))
 
 
 def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
@@ -157,16 +157,16 @@ def after_payment(order: Order, is_paid: bool, now: datetime) -> Advance:
         return Advance(order)
     if not is_paid:
         return Advance(replace(order, paid_at=None, announced=0, is_settled=False, check_at=now))
-    return _notified(replace(order, paid_at=now, aside=None, check_at=now, checks=0))
+    return _notify_due(replace(order, paid_at=now, aside=None, check_at=now, checks=0))
 
 
-def checked(order: Order, now: datetime, pace: Pace) -> Advance:
+def check_order(order: Order, now: datetime, pace: Pace) -> Advance:
     """The order after it was read at the provider without news, and what was not announced yet (`before_end`)."""
     again = replace(order, checks=order.checks + 1)
-    return _notified(replace(again, check_at=next_check(again, now, pace)))
+    return _notify_due(replace(again, check_at=next_check(again, now, pace)))
 
 
-def missed(order: Order, now: datetime, pace: Pace) -> Order:
+def miss_order(order: Order, now: datetime, pace: Pace) -> Order:
     """The order after the provider was asked and did not know it. One that has ended is not missed."""
     if not is_open(order):
         return order
@@ -220,7 +220,7 @@ def is_late(order: Order, now: datetime, limit: timedelta) -> bool:
     return now - order.paid_at > limit
 
 
-def _moved(before: OrderStatus, order: Order) -> Order:
+def _change_status(before: OrderStatus, order: Order) -> Order:
     """The order in another status than before: what was announced of the old one may be announced again. What is
     bounced was sent before, so that the provider has gone on after a failure that was announced."""
     if before is order.status:
@@ -229,11 +229,11 @@ def _moved(before: OrderStatus, order: Order) -> Order:
     return replace(order, announced=0 if has_gone_on else order.announced, aside=None)
 
 
-def _notified(order: Order) -> Advance:
+def _notify_due(order: Order) -> Advance:
     """The order when the merchant was notified all that is due, and what that is."""
     announcements = tuple(_due(order))
     if order.paid_at is not None:
-        order = replace(order, announced=max(order.announced, _reached(order)))
+        order = replace(order, announced=max(order.announced, _count_steps(order)))
     for each in announcements:
         if each.notification is Notification.CONFIRMED:
             order = replace(order, is_settled=True)
@@ -247,7 +247,7 @@ def _notified(order: Order) -> Advance:
 def _due(order: Order) -> Iterator[Announcement]:
     is_paid = order.paid_at is not None
     if is_paid:
-        for step in STEPS[order.announced : _reached(order)]:
+        for step in STEPS[order.announced : _count_steps(order)]:
             yield Announcement(Notification.PROCESSING, step)
         if order.status is OrderStatus.FIAT_SENT and not order.is_settled:
             yield Announcement(Notification.CONFIRMED, order.status)
@@ -259,7 +259,7 @@ def _due(order: Order) -> Iterator[Announcement]:
         yield Announcement(Notification.FAILED, order.status)
 
 
-def _reached(order: Order) -> int:
+def _count_steps(order: Order) -> int:
     """How many of the steps are over or under way, by the status of the provider. A paid order has begun."""
     status = _BEFORE.get(order.status, order.status)
     return STEPS.index(status) + 1 if status in STEPS else 1

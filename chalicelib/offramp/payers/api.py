@@ -35,7 +35,7 @@ def read_payer(call: Call[None, PayerQuery]) -> PayerAnswer:
         return PayerAnswer.of(reading.read_for(call.services, owner, name))
     if owner.mode is Mode.CLIENT_ID:
         raise Forbidden("A client ID is public, and an export has all personal data of a payer: send an x-api-key")
-    return PayerAnswer.exported(*flows.export(call.services, call.actor, name))
+    return PayerAnswer.of_export(*flows.export(call.services, call.actor, name))
 
 
 def update_payer(call: Call[UpdatePayer, None]) -> PayerUpdated:

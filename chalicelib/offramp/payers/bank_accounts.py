@@ -14,7 +14,7 @@ from chalicelib.offramp.payers.records import BankAccount
 from chalicelib.offramp.payers.reports import take_account
 from chalicelib.platform.outbound.compliance import ProviderRefused
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Delete
 
 INVALID = "Invalid bank account details"
@@ -56,13 +56,13 @@ def read(
     kept = find(services, account_id, client_user_id)
     if kept is None:
         raise rules.unknown_payer(client_user_id)
-    found = [each for each in opened(services, kept) if details_id in (None, each[0].details_id)]
+    found = [each for each in open_bank_accounts(services, kept) if details_id in (None, each[0].details_id)]
     if details_id is not None and not found:
         raise NotFound(NO_SUCH_DETAILS)
     return found
 
 
-def opened(services: Services, kept: Kept) -> list[tuple[BankAccount, Details]]:
+def open_bank_accounts(services: Services, kept: Kept) -> list[tuple[BankAccount, Details]]:
     """All bank accounts of a payer with their details, oldest first. One query."""
     found = store.bank_accounts(services.store, kept.payer.user_id)
     in_order = sorted(found, key=lambda account: (account.created_at, account.details_id))
@@ -76,7 +76,7 @@ def discard(services: Services, user_id: str, details_id: str) -> None:
         try_write(services.store, replace(payer, bank_accounts=max(0, payer.bank_accounts - 1)), Delete(account))
 
 
-@retried(5)
+@retry_conflicts(5)
 def _reserve(services: Services, account_id: str, client_user_id: str, details: Details) -> BankAccount:
     """The account with these details, a new one if the payer has none. Four reads, a KMS call, one transaction.
 

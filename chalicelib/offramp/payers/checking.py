@@ -41,7 +41,7 @@ def _check(services: Services, due: Due) -> bool:
     record = _record(services, due)
     if record is None or record.next_due is None or record.next_due > services.clock():
         return False
-    if not try_write(services.store, rules.checked_again(record, services.clock())):
+    if not try_write(services.store, rules.check_again(record, services.clock())):
         return False
     if isinstance(record, BankAccount):
         _check_account(services, record)

@@ -12,11 +12,11 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.privacy import store as privacy_store
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried, try_write
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Delete
 
 
-@retried(5)
+@retry_conflicts(5)
 def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer, tuple[BankAccount, ...]]:
     """Erases a payer of the account. Returns what is left. One transaction, one request to the provider.
 
@@ -24,8 +24,8 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
     """
     payer = read(services, actor.account_id, client_user_id)
     now = services.clock()
-    left = rules.erased(payer, now)
-    accounts = tuple(rules.erased_account(each) for each in store.bank_accounts(services.store, payer.user_id))
+    left = rules.erase_payer(payer, now)
+    accounts = tuple(rules.erase_account(each) for each in store.bank_accounts(services.store, payer.user_id))
     name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
     key = privacy_store.person_key(services.store, payer.user_id)
     gone = [Delete(each) for each in (name, key) if each is not None]
@@ -46,5 +46,5 @@ def forget(services: Services, user_id: str) -> Payer | None:
     except ProviderUnavailable as error:
         services.log.warning("provider does not answer", extra={"reason": error.logged})
         return None
-    forgotten = rules.forgotten(payer, services.clock())
+    forgotten = rules.forget_payer(payer, services.clock())
     return forgotten if try_write(services.store, forgotten) else None

@@ -14,7 +14,7 @@ from contextlib import suppress
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.offramp.payers import bank_accounts, rules, store
-from chalicelib.offramp.payers.details import Details, person, sealed_person, submission
+from chalicelib.offramp.payers.details import Details, person, seal_person, submission
 from chalicelib.offramp.payers.reading import Kept, check_offered, find, read
 from chalicelib.offramp.payers.records import BankAccount, Payer, PayerName
 from chalicelib.offramp.payers.reports import take_user
@@ -24,11 +24,11 @@ from chalicelib.platform.outbound.compliance import ProviderRefused, ProviderUse
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.privacy import store as privacy_store
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, WriteConflict
 
 
-@retried(5)
+@retry_conflicts(5)
 def put(
     services: Services, actor: Actor, client_id: str | None, client_user_id: str, details: Details
 ) -> tuple[Payer, ProviderUser]:
@@ -55,9 +55,9 @@ def submit(services: Services, kept: Kept) -> tuple[Payer, ProviderUser]:
     except ProviderRefused as refusal:
         if payer.update is None and not payer.is_submitted:
             discard(services, payer.user_id, rules.name_hash(payer.account_id, client_user_id))
-        _answered(services, payer, is_taken=False)
-        raise _refused(refusal) from None
-    _answered(services, payer, is_taken=True)
+        _store_answer(services, payer, is_taken=False)
+        raise _refusal_error(refusal) from None
+    _store_answer(services, payer, is_taken=True)
     taken = take_user(services, user)
     if taken.erased_at is not None:
         raise rules.unknown_payer(client_user_id)
@@ -85,7 +85,7 @@ def export(
     if kept is None:
         raise rules.unknown_payer(client_user_id)
     services.store.write(audit.entry(actor, "payer.exported", kept.payer.user_id, services.clock(), services.entropy))
-    return kept.payer, submission(kept.key, kept.payer), bank_accounts.opened(services, kept)
+    return kept.payer, submission(kept.key, kept.payer), bank_accounts.open_bank_accounts(services, kept)
 
 
 def discard(services: Services, user_id: str, name_hash: str) -> None:
@@ -99,7 +99,7 @@ def discard(services: Services, user_id: str, name_hash: str) -> None:
             services.store.write(*(Delete(each) for each in (payer, name, key, *accounts) if each is not None))
 
 
-def _refused(refusal: ProviderRefused) -> ValidationFailed:
+def _refusal_error(refusal: ProviderRefused) -> ValidationFailed:
     fields = refusal.fields or ("",)
     problems = [Problem((each,) if each else (), "Invalid payer details", verbatim=True) for each in fields]
     return ValidationFailed(tuple(problems))
@@ -120,7 +120,7 @@ def _newest(services: Services, actor: Actor, client_id: str | None, client_user
         return _reserve(services, actor, client_id, client_user_id, details)
     if submission(kept.key, kept.payer) == details:
         return kept
-    sealed = sealed_person(kept.key, client_user_id, details, services.entropy)
+    sealed = seal_person(kept.key, client_user_id, details, services.entropy)
     changed = rules.updating(kept.payer, sealed, services.clock())
     return Kept(services.store.write(changed), kept.key)
 
@@ -129,20 +129,20 @@ def _reserve(services: Services, actor: Actor, client_id: str | None, client_use
     """A new payer with a data key, whom the provider does not know yet. Raises WriteConflict if there is one by now."""
     user_id, now = ids.uuid4(services.entropy), services.clock()
     record, key = privacy.new_key(services, user_id)
-    sealed = sealed_person(key, client_user_id, details, services.entropy)
+    sealed = seal_person(key, client_user_id, details, services.entropy)
     payer = rules.new_payer(actor.account_id, client_id, user_id, sealed, now)
     name = PayerName(rules.name_hash(actor.account_id, client_user_id), actor.account_id, user_id)
     entry = audit.entry(actor, "payer.created", user_id, now, services.entropy)
     return Kept(services.store.write(payer, record, name, entry), key)
 
 
-@retried(5)
-def _answered(services: Services, submitted: Payer, is_taken: bool) -> None:
+@retry_conflicts(5)
+def _store_answer(services: Services, submitted: Payer, is_taken: bool) -> None:
     """Keeps the update that the provider has taken, or drops the one that it refused.
 
     The provider's events may change the payer at the same time, and another call may have finished the same update.
     """
     payer = store.payer(services.store, submitted.user_id) if submitted.update is not None else None
-    after = rules.answered(payer, submitted, is_taken) if payer else None
+    after = rules.answer_update(payer, submitted, is_taken) if payer else None
     if after is not None and after != payer:
         services.store.write(after)

@@ -47,7 +47,7 @@ class ProviderEvent:
     subject: Subject
 
 
-def checked(services: Services, headers: Mapping[str, str], raw_body: bytes) -> ProviderEvent:
+def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes) -> ProviderEvent:
     """The event of a request. Names of `headers` are in lower case.
 
     The signature is checked before anything else of the body. Raises Unauthorized (unsigned, forged, or too old),

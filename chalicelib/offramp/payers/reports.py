@@ -18,13 +18,13 @@ from chalicelib.offramp.payers.rules import AccountReport, Report
 from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUnavailable, ProviderUser
 from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks.flows import event_context, queue_announcements
 from chalicelib.webhooks.kinds import body_of, new_event
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import Payload
-from chalicelib.webhooks.sealed_bodies import sealed_body
+from chalicelib.webhooks.sealed_bodies import seal_body
 
 T = TypeVar("T", Payer, BankAccount)
 Notified = tuple[str, Callable[[str], Payload]]
@@ -49,7 +49,7 @@ def account_report_of(account: ProviderAccount) -> AccountReport:
         raise ProviderUnavailable("status is not as documented") from None
 
 
-@retried(5)
+@retry_conflicts(5)
 def take_user(services: Services, user: ProviderUser) -> Payer:
     """The payer after a report. One read without news; else two reads, a KMS call and a transaction.
 
@@ -67,7 +67,7 @@ def take_user(services: Services, user: ProviderUser) -> Payer:
     return _write(services, payer, after, notified if has_moved else None)
 
 
-@retried(5)
+@retry_conflicts(5)
 def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
     """The bank account after a report; as `take_user`, with one read more."""
     report = account_report_of(reported)
@@ -97,5 +97,5 @@ def _event(services: Services, payer: Payer, kind: str, facts: Callable[[str], P
     if key is None:
         raise WriteConflict
     body = body_of(kind, {**facts(person(key, payer)[0]), "timestamp": iso(context.now)})
-    event = new_event(kind, sealed_body(services, key, body), payer.account_id, payer.client_id, context)
+    event = new_event(kind, seal_body(services, key, body), payer.account_id, payer.client_id, context)
     return replace(event, person_id=payer.user_id)

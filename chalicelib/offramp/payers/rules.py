@@ -121,7 +121,7 @@ def updating(payer: Payer, sealed: str, now: datetime) -> Payer:
     return replace(payer, update=sealed, revision=payer.revision + 1, check_at=now + FIRST_CHECK, checks=0)
 
 
-def answered(payer: Payer, submitted: Payer, is_taken: bool) -> Payer:
+def answer_update(payer: Payer, submitted: Payer, is_taken: bool) -> Payer:
     """The payer after the provider has taken or refused the update that `submitted` had."""
     if submitted.update is None or payer.update != submitted.update:
         return payer
@@ -177,21 +177,21 @@ def is_open(payer: Payer) -> bool:
     return payer.update is not None or (not has_ended and not payer.is_compliant)
 
 
-def checked_again(record: Payer | BankAccount, now: datetime) -> Payer | BankAccount:
+def check_again(record: Payer | BankAccount, now: datetime) -> Payer | BankAccount:
     """The record when it was read at the provider without news. An erasure is repeated until it is confirmed."""
     pause = FIRST_CHECK * 2**record.checks if record.checks < _DOUBLINGS else LONGEST_PAUSE
     is_last = record.checks + 1 >= MOST_CHECKS and not (isinstance(record, Payer) and record.erased_at)
     return replace(record, checks=record.checks + 1, check_at=None if is_last else now + pause)
 
 
-def erased(payer: Payer, now: datetime) -> Payer:
+def erase_payer(payer: Payer, now: datetime) -> Payer:
     """What is left of a payer: ids, dates and statuses, as payouts refer to them. Raises Conflict during a payout."""
     if payer.open_orders:
         raise Conflict("A payout to this payer is under way: erase the payer when it has ended")
     return replace(payer, sealed=None, update=None, erased_at=now, check_at=now + FIRST_CHECK, checks=0)
 
 
-def forgotten(payer: Payer, now: datetime) -> Payer:
+def forget_payer(payer: Payer, now: datetime) -> Payer:
     """An erased payer whom the provider has erased, too.
 
     It is asked once more later: a call that was under way at the erasure may have brought it the details again.
@@ -201,7 +201,7 @@ def forgotten(payer: Payer, now: datetime) -> Payer:
     return replace(payer, is_forgotten=True, check_at=once_more if now < once_more else None)
 
 
-def erased_account(account: BankAccount) -> BankAccount:
+def erase_account(account: BankAccount) -> BankAccount:
     """What is left of a bank account: ids, date and status."""
     return replace(account, sealed=None, fingerprint=None, check_at=None)
 

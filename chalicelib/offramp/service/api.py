@@ -9,7 +9,7 @@ from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderUse
 
 
 def receive_event(call: Call[Signed[ProviderEventBody], None]) -> EventTaken:
-    subject = inbound.checked(call.services, call.headers, call.body.raw).subject
+    subject = inbound.check_event(call.services, call.headers, call.body.raw).subject
     if isinstance(subject, ProviderUser):
         take_user(call.services, subject)
     elif isinstance(subject, ProviderAccount):

@@ -8,9 +8,9 @@ from itertools import takewhile
 
 from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import Order, OrderStatus
-from chalicelib.offramp.core.rules import Advance, checked, is_late, is_open, missed
+from chalicelib.offramp.core.rules import Advance, check_order, is_late, is_open, miss_order
 from chalicelib.offramp.service.flows import commit, pace, take
-from chalicelib.offramp.service.orders import is_for, is_of, new_order, paid_out
+from chalicelib.offramp.service.orders import amount_paid_out, is_for, is_of, new_order
 from chalicelib.offramp.service.rules import is_converted, may_be_amended
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.requests.payments import store as payment_store
@@ -58,7 +58,7 @@ def _check(services: Services, request_id: str) -> bool:
     if payable is None or order is None or order.next_due is None or order.next_due > now:
         return False
     try:
-        postponed = commit(services, payable, order, checked(order, now, pace(services)))
+        postponed = commit(services, payable, order, check_order(order, now, pace(services)))
     except WriteConflict:
         return False  # something was recorded or reported meanwhile
     if is_open(postponed) and postponed.check_at is None:
@@ -85,7 +85,7 @@ def _miss(services: Services, order: Order) -> None:
     payable = link_store.payable(services.store, order.request_id)
     if payable is None or payable.order is None or not is_open(payable.order):
         return
-    after = missed(payable.order, services.clock(), pace(services))
+    after = miss_order(payable.order, services.clock(), pace(services))
     try:
         commit(services, payable, payable.order, Advance(after))
     except WriteConflict:
@@ -103,7 +103,7 @@ def _for_paid(services: Services, request: Request, order: Order, found: Provide
     """
     if not (is_converted(request) and may_be_amended(order)):
         return found
-    paid = paid_out(request, payment_store.payments(services.store, request.request_id))
+    paid = amount_paid_out(request, payment_store.payments(services.store, request.request_id))
     if is_for(found.amount, request, paid):
         return found
     try:

@@ -21,7 +21,7 @@ from chalicelib.offramp.service import orders, rules
 from chalicelib.offramp.service.rules import ChosenAccount
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.offramps import followed
+from chalicelib.payments.recording.offramps import follow_order
 from chalicelib.payments.requests import counts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
@@ -31,8 +31,8 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderRefused, ProviderUnavailable
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
-from chalicelib.platform.storage.store import Add, written
+from chalicelib.platform.storage.retrying import retry_conflicts
+from chalicelib.platform.storage.store import Add, with_next_version
 from chalicelib.webhooks import flows as webhooks
 
 
@@ -59,11 +59,11 @@ def for_bank_account(
     order = offramp_store.order(services.store, request.request_id)
     if order is not None:
         rules.check_order(order, payer, account)
-        return _renewed(services, request, order, amount)
-    return _ordered(services, request, payer, account, amount)
+        return _renew_order(services, request, order, amount)
+    return _order_payout(services, request, payer, account, amount)
 
 
-@retried(5)
+@retry_conflicts(5)
 def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) -> Order:
     """The order after a report of the provider. One query without news, else up to two reads more and a transaction.
 
@@ -92,7 +92,7 @@ def commit(services: Services, payable: Payable, before: Order, advance: Advance
     payment = None
     if any(each.notification is Notification.CONFIRMED for each in advance.announcements):
         payment = _completing(services, request)
-    after = followed(payable, advance, request, payment, webhooks.event_context(services))
+    after = follow_order(payable, advance, request, payment, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))
     changed = _with_counts(request, after.request) if after.request != request else []
     stored = services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
@@ -112,7 +112,7 @@ def pace(services: Services) -> Pace:
     )
 
 
-def _renewed(services: Services, request: Request, order: Order, amount: BaseUnits) -> Request:
+def _renew_order(services: Services, request: Request, order: Order, amount: BaseUnits) -> Request:
     """The request, after the provider was notified of another amount that is to be paid. It may keep the old one if it
     has begun: then the order is for what was paid once that is confirmed (offramp/service/checking.py)."""
     is_same = not rules.is_converted(request) or orders.is_for(order.amount, request, amount)
@@ -125,17 +125,19 @@ def _renewed(services: Services, request: Request, order: Order, amount: BaseUni
     return request
 
 
-def _ordered(services: Services, request: Request, payer: Payer, account: BankAccount, amount: BaseUnits) -> Request:
+def _order_payout(
+    services: Services, request: Request, payer: Payer, account: BankAccount, amount: BaseUnits
+) -> Request:
     """The request with the provider's deposit address as its payee. One request to the provider, one transaction."""
     rules.check_unpaid(request)
     found = _put(services, request, payer.user_id, account.details_id, amount)
     rules.check_same(found.user_id, found.account_id, payer, account)
     address = orders.deposit_address(request, found)
-    return _deposited(services, request.request_id, payer, account, found, address)
+    return _store_deposit(services, request.request_id, payer, account, found, address)
 
 
-@retried(5)
-def _deposited(
+@retry_conflicts(5)
+def _store_deposit(
     services: Services, request_id: str, payer: Payer, account: BankAccount, found: ProviderOrder, address: str
 ) -> Request:
     payable = link_store.payable(services.store, request_id)
@@ -148,14 +150,14 @@ def _deposited(
     order = orders.order_of(request, found, services.clock())
     deposited = replace(payable, requests=(replace(request, payee=address),))
     advance = after_report(order, orders.report_of(found), services.clock(), pace(services))
-    after = followed(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
+    after = follow_order(deposited, advance, deposited.requests[0], None, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))
     people = _payers(services, order, counted)
     if any(each.erased_at for each in people):
         raise NotFound(payer_reading.NOBODY)
     services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
     webhooks.queue_announcements(services, after.events)
-    return written(counts.marked(after.request))
+    return with_next_version(counts.mark_request(after.request))
 
 
 def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:
@@ -177,7 +179,7 @@ def _completing(services: Services, request: Request) -> Payment | None:
 
 def _with_counts(before: Request, after: Request) -> list[Request | Add]:
     """A request as it is written, with what that adds to the daily counts."""
-    marked = counts.marked(after)
+    marked = counts.mark_request(after)
     return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]
 
 

@@ -60,7 +60,7 @@ def is_for(amount_text: str, request: Request, amount: BaseUnits) -> bool:
     return amount_text != "" and Decimal(amount_text) == Decimal(format_amount(amount, currency_of(request).decimals))
 
 
-def paid_out(request: Request, payments: Iterable[Payment]) -> BaseUnits:
+def amount_paid_out(request: Request, payments: Iterable[Payment]) -> BaseUnits:
     """How many tokens of what was paid for a request are paid out: all, or of more than is owed the part that is owed,
     rounded up. What is beyond is the provider's to return."""
     tokens = sum(each.amount for each in payments if each.status is PaymentStatus.CONFIRMED)

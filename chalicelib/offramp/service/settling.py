@@ -25,14 +25,14 @@ def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) 
     order = payable.order
     if order.paid_at is None:
         raise Conflict("The request is not paid on its chain, so that nothing is paid out for it.")
-    advance = _advance(services, order, _known(services, order), end)
+    advance = _advance(services, order, _read_order(services, order), end)
     if advance.order.status is order.status and not advance.announcements:
         raise Conflict(f"The order is settled as {end.value} already.")
     entry = audit.entry(actor, "offramp.settled", order.order_id, services.clock(), services.entropy)
     return commit(services, payable, order, advance, entry)
 
 
-def _known(services: Services, order: Order) -> ProviderOrder | None:
+def _read_order(services: Services, order: Order) -> ProviderOrder | None:
     """What the provider knows of the order; None without a provider, too."""
     found = services.compliance.order(order.order_id) if services.compliance.is_configured else None
     return found if found is not None and orders.is_of(order, found) else None

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from chalicelib.base import ids
 from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.ids import Entropy
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import payment_contracts
-from chalicelib.chains.catalogue.networks import Network, known_network
+from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer
-from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merged, together
+from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merge_announced, together
 from chalicelib.payments.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
@@ -94,7 +94,7 @@ def pending_for(payable: PayableLink, draft: Announcement) -> AnnouncedTransacti
 def _repeats(draft: Announcement, announced: AnnouncedTransaction) -> bool:
     if announced.status is not AnnouncedStatus.PENDING or announced.safe_tx_hash != draft.safe_tx_hash:
         return False
-    if known_network(announced.network).label != draft.chain:
+    if require_network(announced.network).label != draft.chain:
         return False
     if announced.safe_tx_hash is None:
         return announced.transaction_hash == draft.tx_hash
@@ -111,7 +111,7 @@ def check_draft(payable: PayableLink, draft: Announcement, now: datetime) -> Net
     if not payable.requests:
         raise LinkClosed(LinkStatus.INVALIDATED)
     networks = {request.network for request in payable.requests}
-    chain = known_network(payable.requests[0].network)
+    chain = require_network(payable.requests[0].network)
     if chain.family == "tron" and draft.safe_tx_hash is not None:
         raise BadRequest("Multisig payments are not supported on Tron: announce the transaction by its txHash")
     if len(networks) > 1 or draft.chain != chain.label or not _pays_in(payable, draft.token, chain):
@@ -185,7 +185,7 @@ def create_announced_transaction(
         ends_at = known.execution_deadline if known is not None else now + LONGEST_QUOTE
     else:
         ends_at = min(draft.deadline, end) if draft.deadline else end
-    return made_from(
+    return make_from(
         AnnouncedTransaction,
         start,
         link_token=payable.link.token,
@@ -222,7 +222,7 @@ def admit(
     same = next((each for each in known if each.status is AnnouncedStatus.PENDING and is_same(each, new)), None)
     if same is not None:
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
-        announced = merged(same, replace(new, ends_at=bounded))
+        announced = merge_announced(same, replace(new, ends_at=bounded))
         return together(before, (announced if each is same else each for each in known)), announced
     if any(each.status in _RETURNED and is_same(each, new) for each in known):
         raise BadRequest("The payer has this payment back: get the transactions from /pay again")

@@ -10,8 +10,8 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.safe import safe_tx_hash
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.nodes.agreement import TooFewNodes, agree, agreed_facts, agreed_transaction
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.chains.nodes.agreement import TooFewNodes, agree, read_agreed_facts, read_agreed_transaction
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _RANGES_PER_CHECK = 5
 
 
-def observed(
+def observe_announced(
     services: Services, payable: PayableLink, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with its Safe, nonce, proof and span updated, and the observation, without the state of
@@ -47,12 +47,12 @@ def observed(
     chain.head()
     detected_to = cursor.agreed_until
     if announced.safe_tx_hash is None:
-        return _observed_sent(services, chain, payable, announced, cursor)
+        return _observe_sent(services, chain, payable, announced, cursor)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
     announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
-        block_time = agreed_facts(chain, [block]).value[block].time
+        block_time = read_agreed_facts(chain, [block]).value[block].time
     elif announced.wallet is not None and announced.nonce is not None and executed is None:
         safe = announced.wallet
         nonce = _read_or_none(lambda: agree(chain, lambda node: node.safe_nonce(safe, block)).value)
@@ -60,7 +60,7 @@ def observed(
     return announced, observation
 
 
-def _observed_sent(
+def _observe_sent(
     services: Services, chain: "EvmChain", payable: PayableLink, announced: AnnouncedTransaction, cursor: Cursor
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction of a transaction that was sent with its sender and nonce, and the observation.
@@ -72,7 +72,7 @@ def _observed_sent(
     assert cursor.agreed_until is not None, "checked before"
     observation = Observation(cursor.scanned_to, cursor.agreed_until, cursor.agreed_until, None, None, False)
     try:
-        sent = agreed_transaction(chain, announced.transaction_hash, cursor.scanned_to).value
+        sent = read_agreed_transaction(chain, announced.transaction_hash, cursor.scanned_to).value
     except ChainUnavailable as error:
         services.log.warning(
             "transaction not read", extra={"announced_id": announced.announced_id, "reason": error.message}
@@ -102,7 +102,7 @@ def read_sent(services: Services, name: str, tx_hash: str, newest: int = 0) -> S
     """A transaction that a payer announces, of whose sender and nonce nothing may come from one of several nodes; None
     if no two of them have it. Its block is agreed on if that is at most `newest`. Raises ChainUnavailable."""
     try:
-        sent = agreed_transaction(services.chains.evm(name), tx_hash, newest).value
+        sent = read_agreed_transaction(services.chains.evm(name), tx_hash, newest).value
     except TooFewNodes:
         return None  # it is read again later
     return None if sent is None or sent.is_of_one else sent
@@ -133,8 +133,8 @@ def execution(
         except (RangeTooLarge, ChainUnavailable) as error:
             facts = {"announced_id": announced.announced_id, "blocks": last - block, "reason": str(error)}
             services.log.warning("events of a Safe not read", extra=facts)
-            return rules.narrowed(announced, last - block), block, None
-        block, announced = last, rules.widened(announced, max_span)
+            return rules.narrow_span(announced, last - block), block, None
+        block, announced = last, rules.widen_span(announced, max_span)
         if event is not None:
             return announced, block, Execution(event.success, event.block_number, event.transaction_hash)
         if block == newest:
@@ -200,4 +200,4 @@ def read_proposal(services: Services, name: str, announced: str, unavailable: se
 
 
 def _hash_of(proposal: Proposal, name: str) -> str:
-    return safe_tx_hash(known_network(name).chain_id, proposal.safe, proposal.transaction, proposal.terms)
+    return safe_tx_hash(require_network(name).chain_id, proposal.safe, proposal.transaction, proposal.terms)

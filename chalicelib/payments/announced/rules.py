@@ -97,13 +97,13 @@ def together(
     Publicly announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
     """
     pending, ended, unlocking = list[AnnouncedTransaction](), list[AnnouncedTransaction](), list[AnnouncedTransaction]()
-    admitted, sent_claims = _counted(before, announcements)
+    admitted, sent_claims = _count_public(before, announcements)
     for announced in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
         same = next((each for each in pending if is_same(each, announced)), None)
         if announced.status is not AnnouncedStatus.PENDING:
             ended.append(announced)
         elif same is not None:
-            pending[pending.index(same)] = merged(same, announced)
+            pending[pending.index(same)] = merge_announced(same, announced)
         else:
             (pending if announced.locks else unlocking).append(announced)
     for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
@@ -118,7 +118,7 @@ def together(
     return replace(counted, others=tuple(others), version=version)
 
 
-def _counted(
+def _count_public(
     before: AnnouncedTransaction | None, announcements: Iterable[AnnouncedTransaction]
 ) -> tuple[list[AnnouncedTransaction], int]:
     """The announced transactions, those that are one publicly announced transaction too many without their lock, and
@@ -148,7 +148,7 @@ def is_same(one: AnnouncedTransaction, other: AnnouncedTransaction) -> bool:
     return same_address(one.wallet, other.wallet)
 
 
-def merged(known: AnnouncedTransaction, new: AnnouncedTransaction) -> AnnouncedTransaction:
+def merge_announced(known: AnnouncedTransaction, new: AnnouncedTransaction) -> AnnouncedTransaction:
     """A pending announced transaction with what a second announcement of its transaction adds: it never ends earlier by
     that.
 
@@ -277,12 +277,12 @@ def span_of(announced: AnnouncedTransaction, max_span: int) -> int:
     return max_span if announced.span is None else min(announced.span, max_span)
 
 
-def narrowed(announced: AnnouncedTransaction, refused: int) -> AnnouncedTransaction:
+def narrow_span(announced: AnnouncedTransaction, refused: int) -> AnnouncedTransaction:
     """The announced transaction with half of the span that the node refused."""
     return replace(announced, span=max(refused // 2, 1))
 
 
-def widened(announced: AnnouncedTransaction, max_span: int) -> AnnouncedTransaction:
+def widen_span(announced: AnnouncedTransaction, max_span: int) -> AnnouncedTransaction:
     """The announced transaction after a successful read: its span grows slowly back to `max_span`."""
     if announced.span is None:
         return announced

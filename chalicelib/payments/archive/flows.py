@@ -57,7 +57,7 @@ def archive_due(services: Services) -> int:
     now = services.clock()
     if not services.settings.archive_bucket:
         return 0
-    known = store.known_pass(services.store)
+    known = store.find_pass(services.store)
     if known is not None and known.is_resting(now):
         return 0
     current = known or ArchivePass(now)
@@ -74,7 +74,7 @@ def archive_due(services: Services) -> int:
                 break
         _put(services, [each.archived for each in due])
         moved = sum(sweep.run(partial(_delete, services, each.writes), each.archived.payable_id) for each in due)
-        services.store.write(current.continued(after, services.clock()))
+        services.store.write(current.continue_at(after, services.clock()))
     return moved
 
 
@@ -90,7 +90,7 @@ def page(services: Services, account_id: str, month: str, cursor: str | None) ->
     names = services.archive.names(prefix, after, 2)
     if not names:
         return ArchivePage((), None)
-    found = lines.unpacked(services.archive.get(names[0]))
+    found = lines.unpack_lines(services.archive.get(names[0]))
     following = cursor_of(Position(names[0], (), 0, None), scope) if len(names) > 1 else None
     return ArchivePage(tuple(found), following)
 
@@ -130,9 +130,9 @@ def _put(services: Services, due: Sequence[Archived]) -> None:
         for start in range(0, len(found), _LINES_OF_OBJECT):
             part = found[start : start + _LINES_OF_OBJECT]
             at = services.clock().strftime("%Y%m%dT%H%M%S")
-            name, content = f"{prefix}{at}-{part[0].payable_id}.jsonl.gz", lines.packed(part)
+            name, content = f"{prefix}{at}-{part[0].payable_id}.jsonl.gz", lines.pack_lines(part)
             services.archive.put(name, content)
-            if lines.unpacked(services.archive.get(name)) != part:
+            if lines.unpack_lines(services.archive.get(name)) != part:
                 raise RuntimeError(f"the archive does not return what was written to {name}")
 
 

@@ -19,27 +19,27 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage import codec
 
 
-def packed(lines: Iterable[Archived]) -> bytes:
+def pack_lines(lines: Iterable[Archived]) -> bytes:
     """An object of the archive: a line for each payable, compressed by gzip. The same lines give the same bytes."""
     text = "".join(f"{json.dumps(_line(each), separators=(',', ':'))}\n" for each in lines)
     return gzip.compress(text.encode(), mtime=0)
 
 
-def unpacked(content: bytes) -> list[Archived]:
+def unpack_lines(content: bytes) -> list[Archived]:
     """The payables of an object."""
-    return [_archived(json.loads(line)) for line in gzip.decompress(content).splitlines()]
+    return [_parse_line(json.loads(line)) for line in gzip.decompress(content).splitlines()]
 
 
 def _line(archived: Archived) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for record in archived.records:
-        found.setdefault(type(record).__name__, []).append(_untyped({"M": codec.encode(record)}))
+        found.setdefault(type(record).__name__, []).append(_remove_type({"M": codec.encode(record)}))
     return found
 
 
-def _archived(line: Mapping[str, Sequence[Any]]) -> Archived:
+def _parse_line(line: Mapping[str, Sequence[Any]]) -> Archived:
     def all_of(kind: type[Record]) -> tuple[Any, ...]:
-        return tuple(codec.decode(kind, _typed(each)["M"]) for each in line.get(kind.__name__, ()))
+        return tuple(codec.decode(kind, _add_type(each)["M"]) for each in line.get(kind.__name__, ()))
 
     links, announced = all_of(Link), all_of(AnnouncedTransaction)
     requests, known = all_of(Request), announced[0] if announced else None
@@ -47,16 +47,16 @@ def _archived(line: Mapping[str, Sequence[Any]]) -> Archived:
     return Archived(payable, all_of(Payment), all_of(SentRefund), all_of(UnmatchedTransfer))
 
 
-def _untyped(attribute: Mapping[str, Any]) -> Any:
+def _remove_type(attribute: Mapping[str, Any]) -> Any:
     """The value of an attribute of DynamoDB; numbers stay texts, as JSON readers round long ones."""
     ((kind, value),) = attribute.items()
     if kind == "M":
-        return {name: _untyped(each) for name, each in value.items()}
-    return [_untyped(each) for each in value] if kind == "L" else value
+        return {name: _remove_type(each) for name, each in value.items()}
+    return [_remove_type(each) for each in value] if kind == "L" else value
 
 
-def _typed(value: Any) -> dict[str, Any]:
+def _add_type(value: Any) -> dict[str, Any]:
     """An attribute that the codec reads as the one that the value is of: it looks at the types of fields alone."""
     if isinstance(value, dict):
-        return {"M": {name: _typed(each) for name, each in value.items()}}
-    return {"L": [_typed(each) for each in value]} if isinstance(value, list) else {"S": value}
+        return {"M": {name: _add_type(each) for name, each in value.items()}}
+    return {"L": [_add_type(each) for each in value]} if isinstance(value, list) else {"S": value}

@@ -28,7 +28,7 @@ class ArchivePass(Record):
         """The last item that was read."""
         return Key(PAYMENTS, self.after_pk, self.after_sk) if self.after_pk and self.after_sk else None
 
-    def continued(self, after: Key | None, now: datetime) -> "ArchivePass":
+    def continue_at(self, after: Key | None, now: datetime) -> "ArchivePass":
         """The pass when the table has been read up to an item, or, with None, to its end."""
         place = (after.pk, after.sk) if after is not None else (None, None)
         return replace(self, after_pk=place[0], after_sk=place[1], ended_at=None if after is not None else now)

@@ -22,7 +22,7 @@ class Candidate(NamedTuple):
     read: Callable[[], Record]
 
 
-def known_pass(store: Store) -> ArchivePass | None:
+def find_pass(store: Store) -> ArchivePass | None:
     """The pass that is under way, or the last one; None before the first. One read."""
     return store.get(ArchivePass, ArchivePass.KEY.of())
 
@@ -35,7 +35,7 @@ def candidates(store: Store, after: Key | None) -> tuple[list[Candidate], Key | 
 
 def whole(store: Store, payable_id: str) -> Archived | None:
     """A payable with all that was recorded of it, as it is stored now. One query, and three for each request."""
-    payable = link_store.stored(store, payable_id)
+    payable = link_store.find_payable(store, payable_id)
     if payable is None or not payable.requests:
         return None
     ids = [each.request_id for each in payable.requests]
@@ -43,7 +43,7 @@ def whole(store: Store, payable_id: str) -> Archived | None:
         payable,
         tuple(each for name in ids for each in payment_store.payments(store, name)),
         tuple(each for name in ids for each in store.query(SentRefund, SentRefund.KEY.all(request_id=name))),
-        tuple(each for name in ids for each in payment_store.unmatched_transfers(store, name)),
+        tuple(each for name in ids for each in payment_store.list_unmatched_transfers(store, name)),
     )
 
 

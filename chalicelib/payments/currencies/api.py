@@ -3,7 +3,7 @@
 from chalicelib.base.errors import NotFound, Problem, ValidationFailed
 from chalicelib.chains.catalogue.tokens import find_tokens, token_with_id
 from chalicelib.payments.currencies.flows import conversion_facts
-from chalicelib.payments.currencies.rules import conversion_routes, filtered
+from chalicelib.payments.currencies.rules import conversion_routes, filter_tokens
 from chalicelib.payments.currencies.schemas import CurrenciesQuery, RouteAnswer, RoutesAnswer, RoutesQuery, TokenAnswer
 from chalicelib.platform.http.view import Call
 
@@ -14,7 +14,7 @@ def list_currencies(call: Call[None, CurrenciesQuery]) -> list[TokenAnswer] | To
     if first_only and not (query.network and query.symbol):
         message = "can only be used when both network and symbol are provided"
         raise ValidationFailed((Problem(("firstOnly",), message),))
-    tokens = filtered(query.network, query.symbol, query.id)
+    tokens = filter_tokens(query.network, query.symbol, query.id)
     if not tokens:
         raise NotFound("Token not found")
     if first_only or query.id is not None:

@@ -46,7 +46,7 @@ def is_priced(invoice: Token, payment: Token, facts: ConversionFacts) -> bool:
     return has_feeds and facts.has_price_source and has_prices(invoice, payment)
 
 
-def filtered(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:
+def filter_tokens(network: str | None, symbol: str | None, id: str | None) -> tuple[Token, ...]:
     """The currencies that match every filter that is given; without one the tokens of all networks, and no fiat."""
     selected = find_tokens(network, symbol)
     if id is None:

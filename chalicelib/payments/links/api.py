@@ -68,13 +68,13 @@ def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFou
     payable = reading.load_by_request(services, request_id, reading.Viewer.of(call.caller))
     check_unlocked(payable)
     token = payable.link.token
-    is_claimed = token in multicalls.claimed_tokens(services, {token: payable}, now)
+    is_claimed = token in multicalls.find_claimed_tokens(services, {token: payable}, now)
     reason = block_reason(payable, payable.link, is_claimed, now)
     client_branding = branding.of_client(services, payable.link.client_id)
-    return _found(payable, reason, now, services.settings.pay_url, client_branding)
+    return _answer_found(payable, reason, now, services.settings.pay_url, client_branding)
 
 
-def _found(
+def _answer_found(
     payable: PayableLink, reason: Reason | None, now: datetime, pay_url: str, branding: PageBranding | None
 ) -> SecurePaymentFound:
     link, first = payable.link, payable.requests[0]

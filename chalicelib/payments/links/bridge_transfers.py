@@ -5,12 +5,12 @@ from typing import Any
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 
 
-def announced_bridge_transfers(
+def answer_bridge_transfers(
     announced: AnnouncedTransaction | None, payment_references: Iterable[str] | None = None
 ) -> list[dict[str, Any]]:
     """The payments from other chains among a link's announced transactions, as JSON; those of these requests alone, if
@@ -33,7 +33,7 @@ def failure_reason(announced: AnnouncedTransaction) -> str | None:
     bridge_transfer = announced.bridge_transfer
     if bridge_transfer is None or bridge_transfer.reason is None or bridge_transfer.returned is None:
         return bridge_transfer.reason if bridge_transfer is not None else None
-    token = known_token(bridge_transfer.returned.token)
+    token = require_token(bridge_transfer.returned.token)
     amount = format_amount(bridge_transfer.returned.amount, token.decimals)
     return f"{bridge_transfer.reason}: {amount} {token.symbol} on {token.network} in {bridge_transfer.returned.wallet}"
 
@@ -56,7 +56,7 @@ def _facts(announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) -> 
         "executionDeadline": iso(deposit.execution_deadline) if deposit is not None else None,
         "fillDeadline": iso(deposit.fill_deadline) if deposit is not None else None,
         "failureReason": failure_reason(announced),
-        "held": _returned(bridge_transfer),
+        "held": _answer_returned(bridge_transfer),
         "isSurplus": bridge_transfer.is_surplus,
     }
 
@@ -70,10 +70,10 @@ def _status(announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer) ->
     return "unknown" if bridge_transfer.is_unknown else "pending"
 
 
-def _returned(bridge_transfer: BridgeTransfer) -> dict[str, str] | None:
+def _answer_returned(bridge_transfer: BridgeTransfer) -> dict[str, str] | None:
     if bridge_transfer.returned is None:
         return None
-    token = known_token(bridge_transfer.returned.token)
+    token = require_token(bridge_transfer.returned.token)
     return {
         "amount": format_amount(bridge_transfer.returned.amount, token.decimals),
         "currency": token.symbol,

@@ -16,7 +16,7 @@ from chalicelib.payments.links.permissions import knows_payees
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.requests.creation import new_request
-from chalicelib.payments.requests.field_problems import for_each, refused
+from chalicelib.payments.requests.field_problems import for_each, refuse_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item, Target, resolve
 from chalicelib.payments.requests.targets import Terms as RequestTerms
@@ -121,7 +121,7 @@ def check_totals(link: Link, requests: Sequence[Request]) -> None:
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
             path = ("requests", str(position), "amount") if link.flow is Flow.GET_PAID else ("amount",)
-            raise refused(path, "with its fee is larger than a token amount can be")
+            raise refuse_field(path, "with its fee is larger than a token amount can be")
     direct = [debit for debit, request in zip(debits, requests, strict=True) if request.invoice_currency is None]
     if len(direct) > 1 and sum(direct) > LARGEST_TOTAL:
         raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")

@@ -14,7 +14,7 @@ from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.rules import check_payable, is_being_signed, is_payable, with_expiry
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.counts import LARGEST
-from chalicelib.payments.requests.field_problems import refused
+from chalicelib.payments.requests.field_problems import refuse_field
 from chalicelib.payments.requests.permissions import check_creator, is_limited
 from chalicelib.payments.requests.plain_transfers.flows import with_address
 from chalicelib.payments.requests.plain_transfers.rules import FIELD
@@ -25,7 +25,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 
@@ -53,7 +53,7 @@ def _with_address(services: Services, owner: Owner, payable: PayableLink, wanted
         request = with_address(services, owner, payable.requests[0], payable.link.fee, wanted)
         return replace(payable, requests=(request,))
     if wanted:
-        raise refused((FIELD,), "is for one payment: make a link for each")
+        raise refuse_field((FIELD,), "is for one payment: make a link for each")
     return payable
 
 
@@ -87,10 +87,10 @@ def save(services: Services, payable: PayableLink, *others: Record) -> None:
     records = [*payable.requests, *references, *pointers, *others, payable.link]
     size = LARGEST_TRANSACTION - LARGEST
     for start in range(0, len(records), size):
-        services.store.write(*requests.created(services, records[start : start + size]))
+        services.store.write(*requests.start_scanning(services, records[start : start + size]))
 
 
-@retried(5)
+@retry_conflicts(5)
 def change_expiry(services: Services, token: str, viewer: Viewer, actor: Actor, expires_at: datetime) -> PayableLink:
     """Sets when a pending link expires. One read, two if a multicall has claimed it, and one transaction with an audit
     entry; no write if nothing changes.

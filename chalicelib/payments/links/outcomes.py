@@ -33,7 +33,9 @@ def outcomes(services: Services, payable: PayableLink, asked: Sequence[str]) -> 
 
 def _outcome(services: Services, payable: PayableLink, network: str, tx_hash: str) -> SentOutcome:
     requests = {each.request_id: each for each in payable.requests}
-    made = [each for each in _made(services, payable, network, tx_hash) if each.status is PaymentStatus.CONFIRMED]
+    made = [
+        each for each in _payments_of(services, payable, network, tx_hash) if each.status is PaymentStatus.CONFIRMED
+    ]
     made = [each for each in made if each.request_id in requests and each.network == network]
     surplus = next((each for each in made if is_surplus(requests[each.request_id], each)), None)
     if surplus is not None:
@@ -41,7 +43,7 @@ def _outcome(services: Services, payable: PayableLink, network: str, tx_hash: st
     return SentOutcome(tx_hash, network, Outcome.COUNTED if made else Outcome.UNKNOWN)
 
 
-def _made(services: Services, payable: PayableLink, network: str, tx_hash: str) -> Iterable[Payment]:
+def _payments_of(services: Services, payable: PayableLink, network: str, tx_hash: str) -> Iterable[Payment]:
     """The payments by a transaction; for several requests from a list, which may lag by about a second."""
     if len(payable.requests) == 1:
         return payment_store.payments_by(services.store, payable.requests[0].request_id, network, tx_hash)

@@ -51,7 +51,7 @@ def load_visible(services: Services, token: str, viewer: Viewer, *, may_lag: boo
     created with another client id than the viewer's. What `may_lag` is the link as it was a second ago, for half the
     units; one that is younger than that takes a second read.
     """
-    return screened(services, load_stored(services, token, viewer, may_lag=may_lag))
+    return screen_link(services, load_stored(services, token, viewer, may_lag=may_lag))
 
 
 def load_stored(services: Services, token: str, viewer: Viewer, *, may_lag: bool = False) -> PayableLink:
@@ -64,9 +64,9 @@ def load_stored(services: Services, token: str, viewer: Viewer, *, may_lag: bool
     return _with_parents_holds(services, [payable])[0].without_announced_by(viewer.announcer)
 
 
-def screened(services: Services, payable: PayableLink) -> PayableLink:
+def screen_link(services: Services, payable: PayableLink) -> PayableLink:
     """The link as it can be paid: `compliance_failed` if the compliance provider has refused whom it pays."""
-    return _screened(services, [payable])[0]
+    return _screen_links(services, [payable])[0]
 
 
 def load(services: Services, token: str) -> PayableLink | None:
@@ -93,7 +93,7 @@ def load_by_request(services: Services, request_id: str, viewer: Viewer) -> Paya
     payable = store.payable_of(services.store, request_id)
     if not isinstance(payable, PayableLink) or not sees(viewer, payable.link):
         raise NotFound("No secure payment found for this request ID")
-    return screened(services, payable)
+    return screen_link(services, payable)
 
 
 def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Payable]:
@@ -105,7 +105,7 @@ def load_request(services: Services, name: str, viewer: Viewer) -> tuple[Request
     """
     payable = store.payable_of(services.store, name)
     if isinstance(payable, PayableLink):
-        payable = _screened(services, _with_parents_holds(services, [payable]))[0]
+        payable = _screen_links(services, _with_parents_holds(services, [payable]))[0]
     requests, wanted = payable.requests if payable else (), name.lower()
     found = next((each for each in requests if wanted in (each.request_id, each.payment_reference)), None)
     if payable is None or found is None or not sees(viewer, found):
@@ -122,10 +122,10 @@ def load_many(services: Services, tokens: Sequence[str], parent: PayableLink | N
     """
     found = store.links_with_first_request(services.store, tokens)
     payments = _with_parents_holds(services, list(found.values()), parent)
-    return dict(zip(found, _screened(services, payments), strict=True))
+    return dict(zip(found, _screen_links(services, payments), strict=True))
 
 
-def _screened(services: Services, payments: list[PayableLink]) -> list[PayableLink]:
+def _screen_links(services: Services, payments: list[PayableLink]) -> list[PayableLink]:
     """The links; a payout to a person whom the compliance provider has refused is `compliance_failed`, and so is a
     batch of such payouts. That is not stored: the provider may take its refusal back. A person is known by the
     `recipientIdentifier` of the payout.
@@ -148,7 +148,7 @@ def _screened(services: Services, payments: list[PayableLink]) -> list[PayableLi
     }
     payers = payer_store.with_names(services.store, dict.fromkeys(one for found in hashes.values() for one in found))
     refused = {name for name, payer in payers.items() if payer.is_refused}
-    return [_refused(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
+    return [_refuse_link(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
 
 
 def _recipients(payable: PayableLink, merged: Mapping[str, Link]) -> set[str]:
@@ -164,7 +164,7 @@ def _recipients(payable: PayableLink, merged: Mapping[str, Link]) -> set[str]:
     }  # fmt: skip
 
 
-def _refused(payable: PayableLink) -> PayableLink:
+def _refuse_link(payable: PayableLink) -> PayableLink:
     return replace(payable, link=replace(payable.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.payments.links.bridge_transfers import answer_bridge_transfers
 from chalicelib.payments.links.errors import (
     LinkAwaitingChain,
     LinkBeingSigned,
@@ -17,7 +17,7 @@ from chalicelib.payments.links.errors import (
     WrongWallet,
 )
 from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
-from chalicelib.payments.links.sent_transactions import sent_facts, shown_hash
+from chalicelib.payments.links.sent_transactions import answer_sent, shown_hash
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.http.errors import details_of
 
@@ -28,13 +28,13 @@ def _(error: LinkCompleted) -> dict[str, Any]:
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payable.requests
     ]
     facts = {**_page_facts(error.payable, error.branding), "requestStatuses": paid, **_bridge_transfers(error.payable)}
-    sent = {"sentTransactions": [sent_facts(each) for each in error.sent]} if error.sent else {}
+    sent = {"sentTransactions": [answer_sent(each) for each in error.sent]} if error.sent else {}
     return {"status": LinkStatus.COMPLETED.value, **facts, **sent}
 
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
-    statuses = [_locked_status(request, error.announced) for request in error.payable.requests]
+    statuses = [_answer_lock(request, error.announced) for request in error.payable.requests]
     facts = _page_facts(error.payable, error.branding)
     bridge_transfers = _bridge_transfers(replace(error.payable, announced=error.announced))
     return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **bridge_transfers}
@@ -71,7 +71,7 @@ def _(error: TronBatchRefused) -> dict[str, Any]:
 
 def _bridge_transfers(payable: PayableLink) -> dict[str, Any]:
     """The payments from other chains of a link that has any."""
-    found = announced_bridge_transfers(payable.announced)
+    found = answer_bridge_transfers(payable.announced)
     return {"crosschainIntents": found} if found else {}
 
 
@@ -81,7 +81,7 @@ def _page_facts(payable: PayableLink, branding: PageBranding | None) -> dict[str
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _locked_status(request: Request, announced: AnnouncedTransaction) -> dict[str, Any]:
+def _answer_lock(request: Request, announced: AnnouncedTransaction) -> dict[str, Any]:
     facts = {
         "requestId": request.request_id,
         "hasBeenPaid": request.status is RequestStatus.PAID,
@@ -90,7 +90,7 @@ def _locked_status(request: Request, announced: AnnouncedTransaction) -> dict[st
             if announced.safe_tx_hash
             else {"txHash": shown_hash(announced.network, announced.transaction_hash)}
         ),
-        "chainId": known_network(announced.network).chain_id,
+        "chainId": require_network(announced.network).chain_id,
     }
     deadline = {"safePaymentDeadline": int(announced.deadline.timestamp())} if announced.deadline else {}
     return {**facts, **deadline}

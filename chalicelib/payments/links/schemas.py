@@ -9,13 +9,13 @@ from pydantic import ConfigDict, Field, StrictBool, field_validator, model_valid
 
 from chalicelib.base.urls import SENT_WEB_URL, WEB_URL, ascii_url, is_url
 from chalicelib.chains.catalogue.interop import Destination, destination_id, interop_address
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.payments.links.bridge_transfers import announced_bridge_transfers
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.payments.links.bridge_transfers import answer_bridge_transfers
 from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
-from chalicelib.payments.links.sent_transactions import SentOutcome, sent_facts
+from chalicelib.payments.links.sent_transactions import SentOutcome, answer_sent
 from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_answer
 from chalicelib.payments.requests.plain_transfers.schemas import (
     PLAIN_TRANSFER,
@@ -251,15 +251,15 @@ class SentTransactionAnswer(Output):
     currency: str | None = Field(None, description="The invoice currency")
 
 
-def sent_answers(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
-    return [SentTransactionAnswer(**sent_facts(each)) for each in sent]
+def answers_of_sent(sent: Iterable[SentOutcome]) -> list[SentTransactionAnswer]:
+    return [SentTransactionAnswer(**answer_sent(each)) for each in sent]
 
 
 def crosschain_answers(payable: Payable, request: Request | None = None) -> list[CrosschainIntentAnswer]:
     """The payments from other chains that were announced for a link, or for one request of it."""
     is_one_of_several = request is not None and len(payable.requests) > 1
     references = [request.payment_reference] if request is not None and is_one_of_several else None
-    return [CrosschainIntentAnswer(**each) for each in announced_bridge_transfers(payable.announced, references)]
+    return [CrosschainIntentAnswer(**each) for each in answer_bridge_transfers(payable.announced, references)]
 
 
 class SecurePaymentFound(Output):
@@ -324,7 +324,7 @@ class SecurePaymentCreated(Output):
 
 def chain_answer(name: str, confirmations: Mapping[str, int]) -> ChainAnswer:
     """The network of that name; `confirmations` are the deployment's own, by network."""
-    chain = known_network(name)
+    chain = require_network(name)
     return ChainAnswer.from_record(
         chain,
         name=chain.title,

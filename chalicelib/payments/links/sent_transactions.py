@@ -56,7 +56,7 @@ def shown_hash(network: str, tx_hash: str | None) -> str:
     return text if network == "tron" else f"0x{text}"
 
 
-def sent_facts(sent: SentOutcome) -> dict[str, Any]:
+def answer_sent(sent: SentOutcome) -> dict[str, Any]:
     """A transaction that was sent to pay a link, with what became of it, as JSON."""
     facts = {"txHash": sent.tx_hash, "network": sent.network, "status": sent.outcome.value}
     if sent.request is None:

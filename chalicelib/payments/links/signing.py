@@ -36,7 +36,7 @@ def claim(payable: PayableLink, claimant: str, calls: str, now: datetime) -> Sig
         raise LinkBeingSigned(payable, before.ends_at)
     if is_same and before.ends_at - now > RENEWED_IN:
         return before
-    spent = _claimed(before, now)
+    spent = _time_claimed(before, now)
     if spent + LEASE > MOST_CLAIMED:
         raise Conflict("Claims have held this link for 15 minutes: sign one transaction after the other")
     attempt = before.attempt if is_same else before.attempt + 1
@@ -44,7 +44,7 @@ def claim(payable: PayableLink, claimant: str, calls: str, now: datetime) -> Sig
     return replace(fresh, claimed_seconds=int(spent.total_seconds()))
 
 
-def ended(before: SigningClaim | None, claimant: str | None, now: datetime) -> SigningClaim | None:
+def end_claim(before: SigningClaim | None, claimant: str | None, now: datetime) -> SigningClaim | None:
     """The claim once its claimant gives it back; None if it is not theirs, or is over."""
     if before is None or before.claimant != claimant or not before.is_valid(now):
         return None
@@ -56,7 +56,7 @@ def calls_id(claimed: SigningClaim) -> str:
     return "0x" + keccak256(f"{claimed.link_token} {claimed.attempt} {claimed.calls}".encode()).hex()
 
 
-def _claimed(before: SigningClaim, now: datetime) -> timedelta:
+def _time_claimed(before: SigningClaim, now: datetime) -> timedelta:
     """For how long claims have held the link until now, in whole seconds, rounded up; nothing if that is forgotten."""
     if now >= before.vanishes_at:
         return timedelta()

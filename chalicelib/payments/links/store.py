@@ -35,7 +35,7 @@ def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
     return {each.token: each for each in found.values()}
 
 
-def stored(store: Store, payable_id: str, *, may_lag: bool = False) -> Payable | None:
+def find_payable(store: Store, payable_id: str, *, may_lag: bool = False) -> Payable | None:
     """A payable as it is stored, also a link that was merged into a batch. One query (`Store.query_mixed`).
 
     None while a link is not complete: its Link record is written last, or has the status `assembling`.
@@ -56,8 +56,8 @@ def stored(store: Store, payable_id: str, *, may_lag: bool = False) -> Payable |
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
-    """As `stored`; for a link that was merged into a batch, the batch. One query, two for a merged link."""
-    found = stored(store, payable_id)
+    """As `find_payable`; for a link that was merged into a batch, the batch. One query, two for a merged link."""
+    found = find_payable(store, payable_id)
     return current(store, found) if isinstance(found, PayableLink) else found
 
 
@@ -68,8 +68,8 @@ def payable_of(store: Store, name: str) -> Payable | None:
 
 
 def payable_link(store: Store, token: str, *, may_lag: bool = False) -> PayableLink | None:
-    """As `stored`, for links alone. One query."""
-    found = stored(store, token, may_lag=may_lag)
+    """As `find_payable`, for links alone. One query."""
+    found = find_payable(store, token, may_lag=may_lag)
     return found if isinstance(found, PayableLink) else None
 
 
@@ -158,7 +158,7 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
     return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
-def announced(store: Store, token: str) -> AnnouncedTransaction | None:
+def find_announced(store: Store, token: str) -> AnnouncedTransaction | None:
     """The record of a link's announced transactions. One read."""
     return store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
 

@@ -20,7 +20,7 @@ _PATHS_PER_READ = 40
 Pair = tuple[Token, Token]
 
 
-def priced(services: Services, owed: Sequence[Owed], quoted: Mapping[str, Quote]) -> tuple[Position, ...]:
+def price_owed(services: Services, owed: Sequence[Owed], quoted: Mapping[str, Quote]) -> tuple[Position, ...]:
     """The payments of what is owed, all on one network; `quoted` are the quotes by request id.
 
     One call to the node if contracts convert some of them, for each 40 pairs of currencies. Raises RateUnavailable if
@@ -47,23 +47,23 @@ def priced(services: Services, owed: Sequence[Owed], quoted: Mapping[str, Quote]
 
 
 def due(services: Services, owed: Sequence[Owed]) -> tuple[Position, ...]:
-    """The payments of what is owed by stored requests; quoted rates are held. Raises as `priced`."""
-    return priced(services, owed, hold(services, owed))
+    """The payments of what is owed by stored requests; quoted rates are held. Raises as `price_owed`."""
+    return price_owed(services, owed, hold(services, owed))
 
 
 def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The quotes of stored requests that are paid by a quoted rate, by request id. Raises RateUnavailable."""
-    return quotes.hold(services, _quoted(services, owed))
+    return quotes.hold(services, _requests_to_quote(services, owed))
 
 
-def renewed_quotes(services: Services, owed: Sequence[Owed]) -> tuple[dict[str, Quote], list[Quote]]:
+def renew_quotes(services: Services, owed: Sequence[Owed]) -> tuple[dict[str, Quote], list[Quote]]:
     """The same, and those of the quotes that are not written yet. Raises RateUnavailable."""
-    return quotes.renewed(services, _quoted(services, owed))
+    return quotes.renew_quotes(services, _requests_to_quote(services, owed))
 
 
 def first_quotes(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
     """The same of requests that are not stored yet; the quotes are not written. Raises RateUnavailable."""
-    return quotes.first(services, _quoted(services, owed))
+    return quotes.first(services, _requests_to_quote(services, owed))
 
 
 def valid_quotes(services: Services, owed: Sequence[Owed]) -> list[dict[str, Quote]]:
@@ -71,7 +71,7 @@ def valid_quotes(services: Services, owed: Sequence[Owed]) -> list[dict[str, Quo
 
     For several requests none may be paid by a quoted rate.
     """
-    quoted = _quoted(services, owed)
+    quoted = _requests_to_quote(services, owed)
     if not quoted:
         return [{}]
     (request,) = quoted
@@ -96,7 +96,7 @@ def least_asked(services: Services, owed: Owed) -> int | None:
     least = least_due(services, owed)
     if least or owed.invoice == owed.token:
         return least
-    last = quotes.given_at(services.store, owed.request.request_id, services.clock()).last
+    last = quotes.find_given(services.store, owed.request.request_id, services.clock()).last
     return by_quote(owed, last).due.amount if last is not None else None
 
 
@@ -111,7 +111,7 @@ def ways_of(services: Services, owed: Sequence[Owed]) -> list[Way]:
     return ways
 
 
-def _quoted(services: Services, owed: Sequence[Owed]) -> list[Request]:
+def _requests_to_quote(services: Services, owed: Sequence[Owed]) -> list[Request]:
     return [each.request for each, way in zip(owed, ways_of(services, owed), strict=True) if way is Way.QUOTED]
 
 
@@ -123,11 +123,11 @@ def _contract_rates(services: Services, pairs: Sequence[Pair]) -> dict[Pair, tup
         paths = [_path(pair) for pair in some]
         read = services.chains.evm(some[0][1].network).read_conversion_rates(paths)
         for pair, path, rate in zip(some, paths, read, strict=True):
-            found[pair] = (path, *_checked(services, pair, rate))
+            found[pair] = (path, *_check_rate(services, pair, rate))
     return found
 
 
-def _checked(services: Services, pair: Pair, read: PathRate | None) -> tuple[PathRate, Rate]:
+def _check_rate(services: Services, pair: Pair, read: PathRate | None) -> tuple[PathRate, Rate]:
     invoice, payment = pair
     if read is None:
         raise RateUnavailable(

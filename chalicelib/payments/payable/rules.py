@@ -17,7 +17,7 @@ from chalicelib.payments.links.records import Payable
 from chalicelib.payments.links.rules import LARGEST_TOTAL
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import most_to_spend, to_pay
-from chalicelib.payments.requests.field_problems import refused
+from chalicelib.payments.requests.field_problems import refuse_field
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
@@ -71,7 +71,7 @@ class Position:
     converted: Converted | None = None
 
 
-def owed_of(parts: Iterable[Payable]) -> list[Owed]:
+def amounts_owed(parts: Iterable[Payable]) -> list[Owed]:
     """The remaining amounts of the unpaid requests, in order, with their fees."""
     return [each for part in parts for each in whole_of(part) if each.amount]
 
@@ -96,7 +96,7 @@ def check_payer(requests: Iterable[Request], payer: str | None, field: str) -> N
         assert payer is not None
         check_family(request.network, payer, field)
         if same_address(payer, request.payee):
-            raise refused((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
+            raise refuse_field((field,), f"is the payee {request.payee}: give the wallet that pays, or leave it out")
 
 
 def direct(owed: Owed) -> Position:

@@ -40,7 +40,7 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
     try:
         return _current(services, invoice, payment)
     except RateUnavailable as error:
-        raise _logged(services, error, invoice, payment) from None
+        raise _log_error(services, error, invoice, payment) from None
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
@@ -80,7 +80,7 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
     try:
         return _at(services, invoice, payment, instant)
     except RateUnavailable as error:
-        raise _logged(services, error, invoice, payment) from None
+        raise _log_error(services, error, invoice, payment) from None
 
 
 def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
@@ -111,7 +111,7 @@ def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: da
 def _current(services: Services, invoice: Token, payment: Token) -> Rate:
     feed = _read(services, lambda: _feed_rate(services, invoice, payment))
     price = feed and _read(services, lambda: _price_rate(services, invoice, payment))
-    return rules.agreed((feed, price), services.clock(), trust_of(services))
+    return rules.agree_on_rate((feed, price), services.clock(), trust_of(services))
 
 
 def _at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
@@ -122,7 +122,7 @@ def _at(services: Services, invoice: Token, payment: Token, instant: datetime) -
         return _current(services, invoice, payment)
     feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
     prices = _read(services, lambda: _past_price_rates(services, invoice, payment, instant)) if feed else None
-    return rules.agreed_in_past(feed, prices, instant, trust_of(services))
+    return rules.agree_on_past_rate(feed, prices, instant, trust_of(services))
 
 
 def _fresh_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
@@ -205,7 +205,7 @@ def _cross_rate(invoice: Token, payment: Token, owed: Price, paid: Price) -> Rat
     """The rate of two prices in one currency: as many of the one as it costs of the other."""
     one = rules.rate_of_price(invoice, payment, owed.value, RateSource.COINGECKO, min(owed.at, paid.at))
     other = rules.rate_of_price(invoice, payment, paid.value, RateSource.COINGECKO, paid.at)
-    return rules.divided(one, other)
+    return rules.divide_rates(one, other)
 
 
 def _id(token: Token) -> str:
@@ -223,6 +223,6 @@ def _read(services: Services, read: Callable[[], T | None]) -> T | None:
         return None
 
 
-def _logged(services: Services, error: RateUnavailable, invoice: Token, payment: Token) -> RateUnavailable:
+def _log_error(services: Services, error: RateUnavailable, invoice: Token, payment: Token) -> RateUnavailable:
     services.log.error("no exchange rate", invoice=invoice.id, payment=payment.id, reason=error.message)
     return error

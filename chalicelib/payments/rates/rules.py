@@ -50,12 +50,12 @@ def rate_of_path(base: Token, quote: Token, found: "PathRate", source: RateSourc
     return Rate(base.id, quote.id, numerator, BaseUnits(found.divisor * 10**quote.decimals), source, at)
 
 
-def inverted(rate: Rate) -> Rate:
+def invert_rate(rate: Rate) -> Rate:
     """The same rate in the other direction, exactly: what one `quote` is in `base`."""
     return replace(rate, base=rate.quote, quote=rate.base, numerator=rate.denominator, denominator=rate.numerator)
 
 
-def divided(one: Rate, other: Rate) -> Rate:
+def divide_rates(one: Rate, other: Rate) -> Rate:
     """The rate of two prices in one currency: what the invoice currency costs, by what the payment currency costs."""
     return replace(
         one,
@@ -128,7 +128,7 @@ def is_fresh(rate: Rate, now: datetime, max_age: timedelta) -> bool:
     return abs(now - rate.at) <= max_age
 
 
-def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
+def agree_on_rate(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
     """The first of the rates that the sources give, where each gives one that is fresh, and all agree with each other.
 
     Raises RateUnavailable with the reason otherwise, ValueError for fewer than two sources.
@@ -148,7 +148,7 @@ def agreed(rates: Sequence[Rate | None], now: datetime, trust: Trust) -> Rate:
     return first
 
 
-def agreed_in_past(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant: datetime, trust: Trust) -> Rate:
+def agree_on_past_rate(feed: Rate | None, prices: tuple[Rate, Rate] | None, instant: datetime, trust: Trust) -> Rate:
     """The rate of a past instant by a feed, if it was fresh then and agrees with the prices around that time.
 
     `prices` are the lowest and the highest rate around the instant: the feed's has to be between them, or differ from

@@ -15,14 +15,14 @@ more because a void or reclaim is gone. The events of one payment may be recorde
 from dataclasses import replace
 
 from chalicelib.base.addresses import ZERO_ADDRESS, hex_address
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS, EscrowEventKind, LoggedEscrow
 from chalicelib.commerce.core import ledger
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry
 from chalicelib.commerce.core.rules import fee_on
-from chalicelib.payments.events import Counted, failed
+from chalicelib.payments.events import Counted, failed_event
 from chalicelib.payments.recording.events import refunded_event
 from chalicelib.payments.recording.matching import expecting
 from chalicelib.payments.requests.payments.records import Refund
@@ -80,12 +80,12 @@ def post(
     if entry.kind is not EscrowEventKind.PRE_APPROVED and reference is not None and reference.expires_at is not None:
         kept = replace(reference, expires_at=None)
     posted, entry = ledger.post(payment, entry, context.now)
-    expected = expecting(request, _expected(posted))
+    expected = expecting(request, _amount_expected(posted))
     if entry.kind is EscrowEventKind.REFUNDED:
-        return Posting(posted, entry, expected, (_refunded(posted, expected, entry, context),), kept)
+        return Posting(posted, entry, expected, (_refunded_event(posted, expected, entry, context),), kept)
     if entry.kind not in ENDS or posted.is_end_notified or posted.capturable or posted.captured:
         return Posting(posted, entry, expected, (), kept)
-    notified = ended(posted, expected, entry.kind.value, context, entry.tx_hash)
+    notified = ended_event(posted, expected, entry.kind.value, context, entry.tx_hash)
     return Posting(replace(posted, is_end_notified=True), entry, expected, (notified,), kept)
 
 
@@ -99,10 +99,10 @@ def undo(payment: CommercePayment, request: Request, known: EscrowEntry, context
     is_unpaid = not (undone.authorized or undone.captured or undone.voided or undone.reclaimed or undone.refunded)
     if is_unpaid and undone.buyer is None and known.kind is not EscrowEventKind.PRE_APPROVED:
         undone = replace(undone, payer=None, payment_hash=None)
-    return Posting(undone, entry, expecting(request, _expected(undone)))
+    return Posting(undone, entry, expecting(request, _amount_expected(undone)))
 
 
-def _expected(payment: CommercePayment) -> BaseUnits:
+def _amount_expected(payment: CommercePayment) -> BaseUnits:
     """What the request expects: what the escrow took, and once it holds no more, what was captured of that."""
     if payment.authorized and payment.captured and not payment.capturable:
         return payment.captured
@@ -122,7 +122,7 @@ def move(known: EscrowEntry, successor: LoggedTransfer) -> tuple[EscrowEntry, Es
     return replace(known, state=EntryState.VOIDED, operation=None), moved
 
 
-def paid(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer | None:
+def transfer_of_capture(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer | None:
     """A capture or charge as the transfer to the merchant that it is; None for another event."""
     event, token = transfer.escrow, token_with_id(payment.currency)
     if event is None or token is None or event.kind not in _CAPTURES:
@@ -140,7 +140,7 @@ def paid(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer |
     )
 
 
-def returned(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer | None:
+def transfer_of_refund(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransfer | None:
     """A refund as the transfer to the payer that it is; None for another event."""
     event, token = transfer.escrow, token_with_id(payment.currency)
     if event is None or token is None or event.kind is not EscrowEventKind.REFUNDED:
@@ -154,24 +154,26 @@ def returned(payment: CommercePayment, transfer: LoggedTransfer) -> LoggedTransf
     )
 
 
-def expired(payment: CommercePayment, request: Request, context: EventContext) -> tuple[CommercePayment, Event | None]:
+def expire_payment(
+    payment: CommercePayment, request: Request, context: EventContext
+) -> tuple[CommercePayment, Event | None]:
     """A payment that `has_expired`, with payment.failed unless something was captured or its end was announced
     before."""
     if payment.is_end_notified or payment.captured:
         return payment, None
     notified = replace(payment, is_end_notified=True, changed_at=context.now)
-    return notified, ended(payment, request, EXPIRED, context)
+    return notified, ended_event(payment, request, EXPIRED, context)
 
 
-def ended(
+def ended_event(
     payment: CommercePayment, request: Request, reason: str, context: EventContext, tx_hash: str | None = None
 ) -> Event:
     """payment.failed for a payment of which nothing will be captured; `tx_hash` is what ended it, if anything did."""
-    return failed(request, reason, context, Counted(payment.authorized or payment.amount), tx_hash)
+    return failed_event(request, reason, context, Counted(payment.authorized or payment.amount), tx_hash)
 
 
-def _refunded(payment: CommercePayment, request: Request, entry: EscrowEntry, context: EventContext) -> Event:
-    sent = made_from(
+def _refunded_event(payment: CommercePayment, request: Request, entry: EscrowEntry, context: EventContext) -> Event:
+    sent = make_from(
         Refund,
         payment,
         topic=payment.payment_hash or "",
@@ -186,7 +188,7 @@ def entry_of(payment: CommercePayment, transfer: LoggedTransfer, reference: Refe
     """The entry of an event, before it is posted."""
     event, payer = transfer.escrow, payment.payer if reference is None or reference.payer is None else reference.payer
     assert event is not None, "only events of the escrow are posted"
-    return made_from(
+    return make_from(
         EscrowEntry,
         transfer,
         request_id=payment.request_id,

@@ -42,14 +42,14 @@ class Facets:
         return "|".join((self.currency, self.invoice_currency, self.type, self.role or ""))
 
 
-def marked(payment: Payment) -> Payment:
+def mark_payment(payment: Payment) -> Payment:
     """The payment with the mark that it has to be written with."""
     is_counted = payment.status is PaymentStatus.CONFIRMED and payment.account_id != ""
     return payment if payment.is_counted == is_counted else replace(payment, is_counted=is_counted)
 
 
 def amounts(before: Iterable[Payment], after: Iterable[Payment]) -> Amounts:
-    """What is added to which record when payments are written that are `marked`; `before` are they as stored."""
+    """What is added to which record when payments are written that are `mark_payment`; `before` are they as stored."""
     known = {payment.key: payment for payment in before}
     return sums_of(
         (record, facets.name, amount)

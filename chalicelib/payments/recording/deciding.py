@@ -108,7 +108,7 @@ class _Deciding:
     def _valuation(self, request: Request, known: Payment | None, entry: LoggedTransfer) -> Valuation | None:
         """What a transfer counts for; None if that needs a valuation rate and there is none."""
         if known is not None and rules.has_value(known, entry):
-            return Valuation.known(known)
+            return Valuation.of_payment(known)
         valuation_rate = self._stored.valuation_rates.get(entry.transfer_id)
         if valuation_rate is None and valuing.needs_valuation_rate(request, entry, self._accepted):
             return None
@@ -131,11 +131,11 @@ class _Deciding:
         known = self._ledger.get(entry.transfer_id)
         posting = commerce.post(payment, request, entry, known, reference, self._context)
         self._put_posting(posting, entry)
-        transfer = commerce.paid(posting.payment, entry)
+        transfer = commerce.transfer_of_capture(posting.payment, entry)
         if transfer is not None:
             earlier = self._payments.get(self._ids[entry.transfer_id])
             dollar_rate, payable = self._stored.dollar_rates.get(entry.transfer_id), self.changes.payable
-            valuation = Valuation.known(earlier) if earlier else Valuation(event.amount, dollar_rate=dollar_rate)
+            valuation = Valuation.of_payment(earlier) if earlier else Valuation(event.amount, dollar_rate=dollar_rate)
             self._apply(matching.record(payable, posting.request, earlier, transfer, valuation, self._context))
         self._add_returned(entry)
         self._mark(entry, TransferState.ESCROW)
@@ -143,11 +143,15 @@ class _Deciding:
     def _add_returned(self, entry: LoggedTransfer) -> None:
         """Adds the line of a refund by the escrow; nothing for another event."""
         payable, request = self.changes.payable, self._request(entry)
-        if payable.commerce is None or request is None or (sent := commerce.returned(payable.commerce, entry)) is None:
+        if (
+            payable.commerce is None
+            or request is None
+            or (sent := commerce.transfer_of_refund(payable.commerce, entry)) is None
+        ):
             return
         known, now = self._returned.get(entry.transfer_id), self._context.now
         dollar_rate = self._stored.dollar_rates.get(entry.transfer_id)
-        self._put_returned(entry, *refund_totals.returned_by_escrow(payable, request, sent, known, dollar_rate, now))
+        self._put_returned(entry, *refund_totals.count_escrow_refund(payable, request, sent, known, dollar_rate, now))
 
     def _ignore(self, entry: LoggedTransfer, reason: str) -> None:
         self.changes.differing.append((entry, reason))
@@ -166,7 +170,7 @@ class _Deciding:
         posting = commerce.undo(payment, request, known, self._context)
         if posting is None:
             return
-        transfer = commerce.paid(payment, entry)
+        transfer = commerce.transfer_of_capture(payment, entry)
         self._put_posting(posting, entry)
         if transfer is not None:
             self._unpay(transfer, posting.request)
@@ -206,7 +210,7 @@ class _Deciding:
         request = requests[refund.request_id]
         known, dollar_rate = self._returned.get(entry.transfer_id), self._stored.dollar_rates.get(entry.transfer_id)
         payable, now = self.changes.payable, self._context.now
-        after, line = refund_totals.returned(payable, request, refund, entry, known, dollar_rate, now)
+        after, line = refund_totals.count_refund(payable, request, refund, entry, known, dollar_rate, now)
         sent, event = refunds.send(refund, entry, request, refund_totals.is_noticed(request, line), self._context)
         self._put_refund(sent)
         self._put_returned(entry, after, line)
@@ -224,7 +228,7 @@ class _Deciding:
     def _take_back_returned(self, entry: LoggedTransfer, request: Request | None) -> None:
         sent = self._returned.get(entry.transfer_id)
         if sent is not None and request is not None:
-            self._put_returned(entry, *refund_totals.taken_back(request, sent))
+            self._put_returned(entry, *refund_totals.remove_refund(request, sent))
 
     def _refund(self, entry: LoggedTransfer) -> Refund | None:
         key = refunds.refund_key(entry)
@@ -247,7 +251,7 @@ class _Deciding:
                 new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
             if known is None or known.status is PaymentStatus.REVERSED:
                 payable, others = self.changes.payable, self._unmatched.values()
-                after, new, events = unexpected.notified_unmatched(
+                after, new, events = unexpected.notify_unmatched(
                     payable, after, new, others, entry.payer, self._context
                 )
                 self.changes.events += events
@@ -282,7 +286,7 @@ class _Deciding:
             transfer = self._unmatched.get(self._ids[entry.transfer_id])
             if transfer is not None and transfer.block_hash == entry.block_hash and request is not None:
                 gone, payable = replace(transfer, status=PaymentStatus.REVERSED), self.changes.payable
-                self.changes.events += unexpected.taken_back(payable, request, gone, self._context, entry.payer)
+                self.changes.events += unexpected.correction_events(payable, request, gone, self._context, entry.payer)
                 self._put_unmatched(replace(gone, is_unexpected=False))
         self._mark(entry, TransferState.REVERSED)
 
@@ -304,7 +308,7 @@ class _Deciding:
         """Gives the transfer its new block, in the state that it has."""
         recorded_id = self._ids.get(entry.transfer_id)
         if (sent := self._returned.get(entry.transfer_id)) is not None:
-            self._returned[successor.transfer_id] = moved_refund = matching.moved_to(successor, sent)
+            self._returned[successor.transfer_id] = moved_refund = matching.move_to_block(successor, sent)
             self.changes.put(moved_refund)
         if entry.state is TransferState.REFUND:
             self._mark(successor, entry.state)
@@ -314,14 +318,14 @@ class _Deciding:
             self._mark(entry, TransferState.REVERSED)
             return
         if (known := self._payments.get(recorded_id)) is not None:
-            self._put_payment(matching.moved_to(successor, known))
+            self._put_payment(matching.move_to_block(successor, known))
         if (posted := self._ledger.get(entry.transfer_id)) is not None:
             voided, moved = commerce.move(posted, successor)
             earlier = self._ledger.get(successor.transfer_id)
             self._put_entry(entry.transfer_id, voided)
             self._put_entry(successor.transfer_id, replace(moved, version=earlier.version if earlier else 0))
         if (transfer := self._unmatched.get(recorded_id)) is not None:
-            self._put_unmatched(matching.moved_to(successor, transfer))
+            self._put_unmatched(matching.move_to_block(successor, transfer))
         self._mark(replace(successor, value=entry.value), entry.state)
         self._mark(entry, TransferState.REVERSED)
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.catalogue.tokens import family_of, known_token, token_of_log
-from chalicelib.payments.events import Counted, event, failed
+from chalicelib.chains.catalogue.tokens import family_of, require_token, token_of_log
+from chalicelib.payments.events import Counted, event, failed_event
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import labels
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
@@ -29,7 +29,7 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
         request,
         "payment.confirmed" if is_paid else "payment.partial",
         context,
-        _counted(payment),
+        _counted_of(payment),
         txHash=payment.tx_hash,
         isCryptoToFiat=payable.order is not None,
         paymentProcessor=context.processor(is_fiat=payable.order is not None and is_paid),
@@ -62,12 +62,12 @@ def accepted_event(payable: Payable, request: Request, context: EventContext) ->
 
 def removed_event(request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
-    return failed(request, "chain_reorganization", context, _counted(payment), payment.tx_hash)
+    return failed_event(request, "chain_reorganization", context, _counted_of(payment), payment.tx_hash)
 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
     """`payment.refunded` for a transfer of `amount`, in base units, by which `refund` was last sent."""
-    token = known_token(refund.currency)
+    token = require_token(refund.currency)
     return event(
         request,
         "payment.refunded",
@@ -117,7 +117,7 @@ def unexpected_event(
     )
 
 
-def _counted(payment: Payment) -> Counted:
+def _counted_of(payment: Payment) -> Counted:
     return Counted(payment.value, payment.amount, payment.rate)
 
 

@@ -34,7 +34,7 @@ from chalicelib.payments.scanning.records import LoggedTransfer, UnrecordedTrans
 from chalicelib.platform.metrics import PAYMENTS
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, written
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, with_next_version
 from chalicelib.platform.storage.sweeping import Sweep
 from chalicelib.webhooks import flows as webhooks
 
@@ -86,7 +86,7 @@ def record(services: Services, payable_id: str, deadline: datetime | None = None
     """
     deadline, valuation_rates = deadline or services.clock() + _TIME_PER_RUN, ValuationRates(services)
     payable, recorded = None, 0
-    while parts := scan_store.unrecorded(services.store, payable_id, _PARTS_PER_READ):
+    while parts := scan_store.list_unrecorded(services.store, payable_id, _PARTS_PER_READ):
         if parts[0].waits_for_rate:
             return recorded + _record_waiting(services, valuation_rates, payable_id, deadline)
         for part in parts:
@@ -160,7 +160,7 @@ def _commit(
     stored = _read(services, part, payable)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
     returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
-    stored = replace(stored, returned=store.returned(services.store, returns))
+    stored = replace(stored, returned=store.find_sent_refunds(services.store, returns))
     stored = _with_rates(valuation_rates, rules.new_payments(payable, part, stored), returns, stored, accepted)
     changes = decide(payable, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
@@ -212,10 +212,10 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     Nothing of payments, or of requests, if the transaction has no room for it: the requests of a batch may be of many
     days. What is not marked is counted when it is written again, or by `python -m infra.admin reindex`.
     """
-    payments = {key: counting.marked(each) for key, each in changes.records.items() if isinstance(each, Payment)}
+    payments = {key: counting.mark_payment(each) for key, each in changes.records.items() if isinstance(each, Payment)}
     listed = (each for of_request in stored.listed.values() for each in of_request)
     known = [*stored.payments.values(), *stored.returned.values(), *listed]
-    requests = {key: counts.marked(each) for key, each in changes.records.items() if isinstance(each, Request)}
+    requests = {key: counts.mark_request(each) for key, each in changes.records.items() if isinstance(each, Request)}
     added = list[Add]()
     others = 3 + len(changes.records) + len(changes.deleted) + len(changes.events)  # 3: the work, what waits, the link
     for marked, amounts in (
@@ -236,11 +236,11 @@ def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> St
     Two reads, one more if there are transfers without the reference of a request, which may send refunds, and one query
     per request with removals, or with transfers to its payee that do not count.
     """
-    entries = scan_store.logged(services.store, part.network, [*part.added, *part.removed])
+    entries = scan_store.find_logged(services.store, part.network, [*part.added, *part.removed])
     ids = rules.ids(payable, entries.values())
-    paid, unmatched = store.recorded(services.store, part.network, ids.values())
-    for request_id in rules.misdirected(payable, part, entries):
-        known = payment_store.unmatched_transfers(services.store, request_id)
+    paid, unmatched = store.find_recorded(services.store, part.network, ids.values())
+    for request_id in rules.find_misdirected(payable, part, entries):
+        known = payment_store.list_unmatched_transfers(services.store, request_id)
         unmatched |= {RecordedId.of(each): each for each in known}
     removed = {ids[each].request_id for each in part.removed if each in ids}
     listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
@@ -274,11 +274,11 @@ def _after(changes: Changes, link_is_written: bool) -> Payable:
     payable = changes.payable
 
     def now_stored(record: T) -> T:
-        return written(record) if record.key in changes.records else record
+        return with_next_version(record) if record.key in changes.records else record
 
     return replace(
         payable,
-        link=written(payable.link) if payable.link is not None and link_is_written else payable.link,
+        link=with_next_version(payable.link) if payable.link is not None and link_is_written else payable.link,
         requests=tuple(now_stored(each) for each in payable.requests),
         order=now_stored(payable.order) if payable.order else None,
         commerce=now_stored(payable.commerce) if payable.commerce else None,

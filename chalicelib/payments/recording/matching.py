@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from chalicelib.base.addresses import hex_address, same_address
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS
@@ -91,7 +91,7 @@ def reassess(payable: Payable, request: Request, transfer: LoggedTransfer, conte
         return Decision(None, request, complete(payable, request, context.now), events)
     is_taken_back = before.status is RequestStatus.PAID and transfer.escrow is not None and transfer.escrow.kind in ENDS
     events = (removed_event(request, payment, context),) if is_taken_back else ()
-    return Decision(None, request, _reopened(payable, request), events)
+    return Decision(None, request, _reopen_link(payable, request), events)
 
 
 def must_write_link(payable: Payable) -> bool:
@@ -112,7 +112,7 @@ def apply(payable: Payable, decision: Decision) -> Payable:
     return replace(payable, link=decision.link or payable.link, requests=requests)
 
 
-def moved_to(transfer: LoggedTransfer, recorded: R) -> R:
+def move_to_block(transfer: LoggedTransfer, recorded: R) -> R:
     """A payment or an unmatched transfer in the block of `transfer`."""
     return replace(
         recorded,
@@ -140,10 +140,10 @@ def record(
     """
     new = _payment_of(payable, request, transfer, valuation, context.now)
     if known is not None and known.status is PaymentStatus.CONFIRMED:
-        moved = moved_to(transfer, known)
+        moved = move_to_block(transfer, known)
         return None if moved == known else Decision(moved, request)
     was_closed = request.is_closed
-    settled = _moved(_with_amount(request, request.paid + new.value), new.amount)
+    settled = _add_received(_with_amount(request, request.paid + new.value), new.amount)
     if known is None and not _is_listed(request, settled, new):
         return Decision(
             None,
@@ -162,11 +162,11 @@ def record(
     if excess and excess * NOTICED >= request.amount:
         settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_closed:
-        settled, payment, events = unexpected.notified(payable, settled, payment, context)
+        settled, payment, events = unexpected.notify_payment(payable, settled, payment, context)
         return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = complete(payable, settled, context.now)
-    return Decision(payment, settled, link, _notified(payable, settled, payment, context))
+    return Decision(payment, settled, link, _events_of_payment(payable, settled, payment, context))
 
 
 def reverse(
@@ -188,10 +188,12 @@ def reverse(
     rest = [each for each in others if each.status is PaymentStatus.CONFIRMED and each.key != known.key]
     newest = max(rest, key=lambda each: (each.block_number, each.log_index), default=None)
     settled = _with_confirmed(_with_amount(request, request.paid - known.value), -1)
-    settled = _moved(settled, -known.amount)
-    settled = _unpaid(payable.link, request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now)
-    link = _reopened(payable, settled)
-    corrected = unexpected.taken_back(payable, settled, reversed_payment, context)
+    settled = _add_received(settled, -known.amount)
+    settled = _reopen_request(
+        payable.link, request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now
+    )
+    link = _reopen_link(payable, settled)
+    corrected = unexpected.correction_events(payable, settled, reversed_payment, context)
     reversed_payment = replace(reversed_payment, is_unexpected=False)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link, corrected)
@@ -199,7 +201,7 @@ def reverse(
     announced = None
     if settled.status is RequestStatus.PAID and newest is not None and not newest.is_announced:
         announced = replace(newest, is_announced=True)
-        events += _notified(payable, settled, announced, context)
+        events += _events_of_payment(payable, settled, announced, context)
     return Decision(reversed_payment, settled, link, tuple(events), announced)
 
 
@@ -211,18 +213,20 @@ def subtract(payable: Payable, request: Request, removed: LoggedTransfer, contex
     """
     payment = _payment_of(payable, request, removed, Valuation.dust(removed), context.now)
     settled = replace(
-        _moved(_with_amount(request, request.paid - payment.value), -removed.amount),
+        _add_received(_with_amount(request, request.paid - payment.value), -removed.amount),
         dust_count=request.dust_count - 1,
         dust_amount=BaseUnits(request.dust_amount - payment.value),
     )
-    settled = _unpaid(payable.link, request, settled, context.now)
-    link = _reopened(payable, settled)
+    settled = _reopen_request(payable.link, request, settled, context.now)
+    link = _reopen_link(payable, settled)
     if not _is_unpaid_by(request, settled):
         return Decision(None, settled, link)
     return Decision(None, settled, link, (removed_event(settled, payment, context),))
 
 
-def _notified(payable: Payable, settled: Request, payment: Payment, context: EventContext) -> tuple[Event, ...]:
+def _events_of_payment(
+    payable: Payable, settled: Request, payment: Payment, context: EventContext
+) -> tuple[Event, ...]:
     """The event of a payment; none if an off-ramp order follows it, which announces a request that is paid."""
     if payable.order is not None and settled.status is RequestStatus.PAID:
         return ()
@@ -234,7 +238,7 @@ def _is_unpaid_by(before: Request, after: Request) -> bool:
     return before.status is RequestStatus.PAID and after.status is not RequestStatus.PAID
 
 
-def _unpaid(link: Link | None, before: Request, after: Request, now: datetime) -> Request:
+def _reopen_request(link: Link | None, before: Request, after: Request, now: datetime) -> Request:
     """The request after a removal. If it was the paid period of a recurring payout, that has to follow; if its link was
     cancelled when it was paid, it is cancelled, too."""
     if link is not None and link.status is LinkStatus.CANCELLED and _is_unpaid_by(before, after):
@@ -248,7 +252,7 @@ def new_line(
     kind: type[P], payable: Payable, request: Request, transfer: LoggedTransfer, valuation: Valuation, now: datetime
 ) -> P:
     """A transfer of a request as a record among the payments of its account."""
-    return made_from(
+    return make_from(
         kind,
         transfer,
         request_id=request.request_id,
@@ -306,7 +310,7 @@ def _with_confirmed(request: Request, change: int) -> Request:
     return replace(request, confirmed_count=request.confirmed_count + change)
 
 
-def _moved(request: Request, amount: int) -> Request:
+def _add_received(request: Request, amount: int) -> Request:
     """The request after its payments moved so many base units more, or less."""
     return replace(request, received=BaseUnits(request.received + amount))
 
@@ -331,7 +335,7 @@ def complete(payable: Payable, settled: Request, now: datetime) -> Link | None:
     return replace(payable.link, status=LinkStatus.COMPLETED, completed_at=now)
 
 
-def _reopened(payable: Payable, settled: Request) -> Link | None:
+def _reopen_link(payable: Payable, settled: Request) -> Link | None:
     """The link as pending again if the request of a completed link is no longer paid; None if nothing changes."""
     if payable.link is None or payable.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
         return None

@@ -6,7 +6,7 @@ from datetime import timedelta
 from chalicelib.base.frozen import frozen
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import FAILURES, Advance, Announcement, Notification, after_payment, before_end
-from chalicelib.payments.events import Counted, event, failed
+from chalicelib.payments.events import Counted, event, failed_event
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.events import payment_event
 from chalicelib.payments.requests.payments.records import Payment
@@ -49,10 +49,10 @@ def follow_payment(
     if is_undone:
         order = after_payment(order, False, context.now).order
     advance = after_payment(order, request.status is RequestStatus.PAID, context.now)
-    return followed(payable, advance, request, payment, context)
+    return follow_order(payable, advance, request, payment, context)
 
 
-def followed(
+def follow_order(
     payable: Payable, advance: Advance, request: Request, payment: Payment | None, context: EventContext
 ) -> Followed:
     """An order with its events. `payment` is the one that completed the request; without it, the end is announced
@@ -84,4 +84,4 @@ def _event(order: Order, request: Request, notified: Announcement, context: Even
     status = notified.status if notified.status in _CLOSED else OrderStatus.FAILED
     reason = order.reason or notified.status.value
     counted = Counted(request.amount)
-    return failed(request, reason, context, counted, request.tx_hash, subStatus=status.value, **of_order)
+    return failed_event(request, reason, context, counted, request.tx_hash, subStatus=status.value, **of_order)

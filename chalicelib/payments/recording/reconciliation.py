@@ -24,13 +24,16 @@ def reconcile(services: Services, payable_id: str) -> list[Request]:
     for _ in range(_READINGS):
         if payable is None:
             return []
-        paid = {each.request_id: payment_store.payments(services.store, each.request_id) for each in _paid(payable)}
+        paid = {
+            each.request_id: payment_store.payments(services.store, each.request_id)
+            for each in _requests_with_payment(payable)
+        }
         before, payable = payable, link_store.payable(services.store, payable_id)
         if payable == before:
             break
     else:
         return []  # it changes all the time; it is compared again when later blocks are read again
-    differing = [each for each in _paid(before) if differing_totals(each, paid[each.request_id])]
+    differing = [each for each in _requests_with_payment(before) if differing_totals(each, paid[each.request_id])]
     for request in differing:
         services.log.error("totals differ", extra={"payable": payable_id, "request_id": request.request_id})
     return differing
@@ -64,6 +67,6 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
     return False
 
 
-def _paid(payable: Payable) -> list[Request]:
+def _requests_with_payment(payable: Payable) -> list[Request]:
     """The requests with a payment."""
     return [each for each in payable.requests if each.paid or each.payment_count]

@@ -20,7 +20,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer
 
 
-def returned(
+def count_refund(
     payable: Payable,
     request: Request,
     refund: Refund,
@@ -41,7 +41,7 @@ def returned(
     return _with(request, amount), replace(line, version=known.version if known is not None else 0)
 
 
-def returned_by_escrow(
+def count_escrow_refund(
     payable: Payable,
     request: Request,
     transfer: LoggedTransfer,
@@ -49,7 +49,7 @@ def returned_by_escrow(
     dollar_rate: Rate | None,
     now: datetime,
 ) -> tuple[Request, SentRefund]:
-    """As `returned`, for a refund of a commerce payment, as the transfer to the payer that it is."""
+    """As `count_refund`, for a refund of a commerce payment, as the transfer to the payer that it is."""
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return request, known
     line = _line(payable, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)
@@ -61,7 +61,7 @@ def is_noticed(request: Request, sent: SentRefund | None) -> bool:
     return sent is not None and not _is_small(sent.amount, request)
 
 
-def taken_back(request: Request, sent: SentRefund) -> tuple[Request, SentRefund]:
+def remove_refund(request: Request, sent: SentRefund) -> tuple[Request, SentRefund]:
     """The request and the line without a refund that a fork has removed."""
     if sent.status is PaymentStatus.REVERSED:
         return request, sent

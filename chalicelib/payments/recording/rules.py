@@ -45,7 +45,7 @@ class Stored:
     follows from a removal, and are not read otherwise. `refunds` are by topic and currency. `valuation_rates` are what
     transfers are valued by (`without_valuation_rate`), `dollar_rates` what one US dollar was in their token
     (`without_dollars`). `unmatched` has, besides those with the ids of the part's transfers, all of the requests that
-    are `misdirected`.
+    are `find_misdirected`.
     `ledger` are the entries of the escrow's events, `references` by topic what found those of wallets that are not the
     payer.
     `returned` are the lines of refunds that were recorded before.
@@ -115,7 +115,7 @@ def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> st
     return "wrong_payee" if payable.commerce is not None else matching.mismatch(request, transfer)
 
 
-def misdirected(
+def find_misdirected(
     payable: Payable, part: UnrecordedTransfers, entries: Mapping[TransferId, LoggedTransfer]
 ) -> set[str]:
     """The ids of the requests whose payee has received new transfers that do not count, of tokens of the catalogue."""
@@ -145,7 +145,7 @@ def refunding(
     for entry in entries:
         if entry.escrow is not None:
             payment = payable.commerce
-            sent = commerce.returned(payment, entry) if payment is not None else None
+            sent = commerce.transfer_of_refund(payment, entry) if payment is not None else None
             found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
             continue
         key = refunds.refund_key(entry)
@@ -160,13 +160,13 @@ def refunding(
 
 def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
     """Whether the totals of a request are not those of its listed payments and of what was only added up as dust."""
-    counting = confirmed(listed)
+    counting = select_confirmed(listed)
     paid = sum(each.value for each in counting) + request.dust_amount
     numbers = (request.payment_count, request.confirmed_count)
     return request.paid != paid or numbers != (len(listed), len(counting))
 
 
-def confirmed(payments: Iterable[Payment]) -> list[Payment]:
+def select_confirmed(payments: Iterable[Payment]) -> list[Payment]:
     """The payments that are on the chain."""
     return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
 
@@ -190,7 +190,7 @@ def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) ->
         if (entry.tx_hash, entry.event_key) in moved:
             continue
         if entry.escrow is not None:
-            paid = commerce.paid(payable.commerce, entry) if payable.commerce is not None else None
+            paid = commerce.transfer_of_capture(payable.commerce, entry) if payable.commerce is not None else None
             found += [(paid, request)] if paid is not None else []
         elif mismatch(payable, request, entry) is None:
             found.append((entry, request))

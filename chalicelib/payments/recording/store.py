@@ -11,7 +11,7 @@ from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.platform.storage.store import Store
 
 
-def recorded(
+def find_recorded(
     store: Store, network: str, ids: Iterable[RecordedId]
 ) -> tuple[dict[RecordedId, Payment], dict[RecordedId, UnmatchedTransfer]]:
     """The payments and the unmatched transfers with these ids that exist. Two keys per id, in batches of 100."""
@@ -28,7 +28,9 @@ def recorded(
     )
 
 
-def returned(store: Store, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, SentRefund]:
+def find_sent_refunds(
+    store: Store, transfers: Iterable[tuple[LoggedTransfer, Request]]
+) -> dict[TransferId, SentRefund]:
     """The lines of transfers that send refunds of these requests, as far as they exist, in batches of 100."""
     keys = {
         entry.transfer_id: SentRefund.KEY.of(

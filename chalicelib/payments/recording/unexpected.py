@@ -25,7 +25,7 @@ from chalicelib.webhooks.rules import EventContext
 MAX_A_DAY = 10
 
 
-def notified(
+def notify_payment(
     payable: Payable, request: Request, payment: Payment, context: EventContext
 ) -> tuple[Request, Payment, tuple[Event, ...]]:
     """The request and its payment that was not owed after the merchant is notified of it, with the event, if there is
@@ -34,14 +34,14 @@ def notified(
     `request` is the state after the payment."""
     is_noticed = payment.excess and payment.excess * NOTICED >= request.amount
     after, has_room = (
-        (replace(request, unexpected_unnotified=0), True) if is_noticed else _counted(request, context.now)
+        (replace(request, unexpected_unnotified=0), True) if is_noticed else _count_event(request, context.now)
     )
     if not has_room:
         return after, payment, ()
     return after, replace(payment, is_unexpected=True), (unexpected_event(payable, request, payment, context),)
 
 
-def notified_unmatched(
+def notify_unmatched(
     payable: Payable,
     request: Request,
     transfer: UnmatchedTransfer,
@@ -49,13 +49,13 @@ def notified_unmatched(
     payer: str | None,
     context: EventContext,
 ) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
-    """As `notified`, for an unmatched transfer; `payer` is who sent it, if that is known.
+    """As `notify_payment`, for an unmatched transfer; `payer` is who sent it, if that is known.
 
     `stored` are the unmatched transfers of the request that were there before.
     """
     if token_of(transfer) is None:
         return request, transfer, ()
-    after, has_room = _counted(request, context.now)
+    after, has_room = _count_event(request, context.now)
     if not has_room and is_noticeable(request, transfer, stored):
         after, has_room = replace(request, unexpected_unnotified=0), True
     if not has_room:
@@ -64,7 +64,7 @@ def notified_unmatched(
     return after, replace(transfer, is_unexpected=True), (event,)
 
 
-def taken_back(
+def correction_events(
     payable: Payable,
     request: Request,
     transfer: Payment | UnmatchedTransfer,
@@ -75,7 +75,7 @@ def taken_back(
     return (unexpected_event(payable, request, transfer, context, payer),) if transfer.is_unexpected else ()
 
 
-def _counted(request: Request, now: datetime) -> tuple[Request, bool]:
+def _count_event(request: Request, now: datetime) -> tuple[Request, bool]:
     """The request after one more, and whether that is announced."""
     today = now.date().isoformat()
     number = request.unexpected_count if request.unexpected_on == today else 0

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from chalicelib.base.frozen import frozen, made_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.catalogue.tokens import Token, token_of_log
 from chalicelib.payments.requests.payments.records import PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
@@ -128,7 +128,7 @@ def _count(request: Request, kind: UnmatchedKind) -> int:
 def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
     """The record of a transfer with the request's reference that does not count for it."""
     facts = {"request_id": request.request_id, "reason": reason, "detected_at": now, "paid_at": transfer.paid_at}
-    return made_from(UnmatchedTransfer, transfer, **facts)
+    return make_from(UnmatchedTransfer, transfer, **facts)
 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:

@@ -63,7 +63,7 @@ class ValuationRates:
     def _valuation_rate(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> ValuationRate | None:
         """`spent` are the payment intents whose rates other transfers of the same transaction have."""
         self.awaiting.discard(entry.transfer_id)
-        for locked in self._locked(entry, request):
+        for locked in self._find_locked(entry, request):
             if locked.fill_key is None:
                 if self._services.clock() - entry.detected_at < AGREE_WITHIN:
                     self.awaiting.add(entry.transfer_id)
@@ -80,7 +80,7 @@ class ValuationRates:
             else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
         )
 
-    def _locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate]":
+    def _find_locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate]":
         """The rates that are, or may be, held for a payment that a bridge brought."""
         if entry.fill_key is None:
             return []
@@ -97,7 +97,7 @@ class ValuationRates:
 
         asked = request_id, instant
         if asked not in self._given:
-            self._given[asked] = quotes.given_at(self._services.store, request_id, instant)
+            self._given[asked] = quotes.find_given(self._services.store, request_id, instant)
         return self._given[asked]
 
     def _rate(self, entry: LoggedTransfer, request: Request) -> Rate | None:

@@ -67,7 +67,7 @@ class Valuation:
     dollar_rate: Rate | None = None
 
     @classmethod
-    def known(cls, payment: Payment) -> "Valuation":
+    def of_payment(cls, payment: Payment) -> "Valuation":
         """What a stored payment counts for: a fork does not change it, however rates have moved since."""
         return cls(payment.value, payment.rate, payment.type, payment.dollar_rate)
 

@@ -57,7 +57,7 @@ def period_seconds(start: datetime, frequency: Frequency, total: int) -> int:
     return min(int(time.total_seconds()) // periods for time, periods in passed)
 
 
-def started(recurrence: Recurrence, now: datetime) -> Recurrence:
+def start_recurrence(recurrence: Recurrence, now: datetime) -> Recurrence:
     """The recurrence with its first date after `now` as the next one. The first date of all has its request."""
     after = at_period(recurrence, recurrence.period)
     while after.next_at is not None and after.next_at <= now:

@@ -18,14 +18,14 @@ Amounts = list[tuple[DailyCount, dict[str, int]]]
 """What is added to the counts of which records, by name; each record stands there once."""
 
 
-def marked(request: Request) -> Request:
+def mark_request(request: Request) -> Request:
     """The request with the mark that it has to be written with."""
     counted_as = request.shown_status if request.listed else None
     return request if request.counted_as is counted_as else replace(request, counted_as=counted_as)
 
 
 def amounts(before: Iterable[Request], after: Iterable[Request]) -> Amounts:
-    """What is added when requests are written that are `marked`; `before` are they as stored.
+    """What is added when requests are written that are `mark_request`; `before` are they as stored.
 
     All add to the shard of the first, so that a transaction writes few records.
     """

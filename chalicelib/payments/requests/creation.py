@@ -11,8 +11,8 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.payments.requests.calendar import start_of, started
-from chalicelib.payments.requests.field_problems import Path, parse_field, refused
+from chalicelib.payments.requests.calendar import start_of, start_recurrence
+from chalicelib.payments.requests.field_problems import Path, parse_field, refuse_field
 from chalicelib.payments.requests.records import CustomerInfo, Recurrence, Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.payments.requests.targets import Item, Target, Terms, resolve, without_payee
@@ -58,7 +58,7 @@ def create_request(
         payer=payer,
         reference=draft.reference,
         customer_info=draft.customer_info,
-        recurrence=started(draft.recurrence, now) if draft.recurrence else None,
+        recurrence=start_recurrence(draft.recurrence, now) if draft.recurrence else None,
         original_request_id=draft.original_request_id,
         original_payment_reference=draft.original_payment_reference,
         is_crypto_to_fiat=draft.is_crypto_to_fiat,
@@ -100,7 +100,7 @@ def _check_off_ramp(draft: Draft, path: Path, bound: Destination | None) -> None
             "This client ID is bound to a payee destination, where its payments go: leave isCryptoToFiatAvailable out"
         )
     if draft.recurrence is not None:
-        raise refused(
+        raise refuse_field(
             (*path, "recurrence"), "cannot be given with isCryptoToFiatAvailable: create a request for each payment"
         )
 
@@ -110,7 +110,7 @@ def _with_payee(item: Item, path: Path, bound: Destination | None) -> Item:
     if item.payee is not None:
         return item
     if bound is None:
-        raise refused((*path, "payee"), "is required (no client ID with an active payee destination is calling)")
+        raise refuse_field((*path, "payee"), "is required (no client ID with an active payee destination is calling)")
     return replace(item, payee=bound.wallet)
 
 
@@ -118,7 +118,7 @@ def _payer(text: str, target: Target, path: Path) -> str:
     where = (*path, "payer")
     payer = parse_field(where, lambda given: address_of_family(given, family_of(target.token)), text)
     if same_address(payer, target.payee):
-        raise refused(where, "is the payee: give the wallet that pays, or leave it out")
+        raise refuse_field(where, "is the payee: give the wallet that pays, or leave it out")
     return payer
 
 
@@ -127,7 +127,7 @@ def check_start(text: str, path: Path, now: datetime) -> datetime:
     try:
         start = start_of(text)
     except (ValueError, OverflowError):
-        raise refused(path, "must be a date such as 2030-01-31, or an instant, in ISO 8601") from None
+        raise refuse_field(path, "must be a date such as 2030-01-31, or an instant, in ISO 8601") from None
     if start.date() < now.date():
-        raise refused(path, "is in the past: give today or a later day")
+        raise refuse_field(path, "is in the past: give today or a later day")
     return start

@@ -33,13 +33,13 @@ class Execution:
     unmade_public: int = 0
 
 
-def begun(before: Execution | None, intent_id: str, is_public: bool) -> Execution:
+def begin_execution(before: Execution | None, intent_id: str, is_public: bool) -> Execution:
     """The next payment after another one, which has ended, or the first."""
     earlier = before or Execution(intent_id, ExecutionStatus.PENDING)
     return replace(earlier, intent_id=intent_id, status=ExecutionStatus.PENDING, is_public=is_public)
 
 
-def ended(execution: Execution, status: ExecutionStatus) -> Execution:
+def end_execution(execution: Execution, status: ExecutionStatus) -> Execution:
     """The payment at its end, with the numbers of those that did not pay."""
     if status is ExecutionStatus.SETTLED:
         return replace(execution, status=status)

@@ -30,9 +30,9 @@ def parse_field(path: Path, parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
     except BadRequest as error:
-        raise refused(path, error.message) from None
+        raise refuse_field(path, error.message) from None
 
 
-def refused(path: Path, message: str) -> ValidationFailed:
+def refuse_field(path: Path, message: str) -> ValidationFailed:
     """The error for one field."""
     return ValidationFailed((Problem(path, message),))

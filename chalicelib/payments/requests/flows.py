@@ -15,7 +15,7 @@ from chalicelib.payments.requests import counts, permissions, store
 from chalicelib.payments.requests.creation import Draft, create_request
 from chalicelib.payments.requests.field_problems import Path, for_each
 from chalicelib.payments.requests.plain_transfers.flows import with_address
-from chalicelib.payments.requests.plain_transfers.rules import watched
+from chalicelib.payments.requests.plain_transfers.rules import watched_address_of
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import FirstRequest, Reference, Request
 from chalicelib.payments.requests.recurring import with_recurrence
@@ -28,7 +28,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
 
 
@@ -102,17 +102,17 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     together: list[Record] = [*first]
     for request in requests:
         if len(together) + 3 > LARGEST_TRANSACTION - counts.LARGEST:
-            services.store.write(*created(services, together))
+            services.store.write(*start_scanning(services, together))
             together = []
         together += (request, *index_of(request))
-    services.store.write(*created(services, together))
+    services.store.write(*start_scanning(services, together))
     services.store.put_many(quote for quote in quotes if quote not in first)
 
 
-def created(services: Services, new: Sequence[Record]) -> list[Write]:
-    """As `counted`, of a creation: from before it on, the blocks of the requests' networks are read."""
+def start_scanning(services: Services, new: Sequence[Record]) -> list[Write]:
+    """As `writes_with_daily_counts`, of a creation: from before it on, the blocks of the requests' networks are read."""
     start_reading(services, {each.network for each in new if isinstance(each, Request)})
-    return counted(new)
+    return writes_with_daily_counts(new)
 
 
 def start_reading(services: Services, networks: Iterable[str]) -> None:
@@ -129,9 +129,9 @@ def start_reading(services: Services, networks: Iterable[str]) -> None:
             services.read_networks.add(name)
 
 
-def counted(new: Sequence[Record]) -> list[Write]:
+def writes_with_daily_counts(new: Sequence[Record]) -> list[Write]:
     """New records as they are written in one transaction: requests with what they add to the daily counts."""
-    marked = [counts.marked(each) if isinstance(each, Request) else each for each in new]
+    marked = [counts.mark_request(each) if isinstance(each, Request) else each for each in new]
     amounts = counts.amounts((), (each for each in marked if isinstance(each, Request)))
     return [*marked, *(Add(*each) for each in amounts)]
 
@@ -145,7 +145,7 @@ class Change:
     note: str | None = None
 
 
-@retried(3)
+@retry_conflicts(3)
 def change(services: Services, name: str, owner: Owner, actor: Actor, wanted: Change) -> Request:
     """Stops or resumes the recurrence of a request, sets its note, or both; `name` is its id or its payment reference.
     One or two reads and one write, none if nothing changes. A note is set with an audit entry.
@@ -171,7 +171,7 @@ def change(services: Services, name: str, owner: Owner, actor: Actor, wanted: Ch
 
 def index_of(request: Request) -> tuple[Record, ...]:
     """The index entries that find a request by the logs of its payments."""
-    found = watched(request)
+    found = watched_address_of(request)
     return (reference_of(request),) if found is None else (reference_of(request), found)
 
 

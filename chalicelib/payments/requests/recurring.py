@@ -11,7 +11,7 @@ from datetime import datetime
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.payments.requests.calendar import at_period, started
+from chalicelib.payments.requests.calendar import at_period, start_recurrence
 from chalicelib.payments.requests.creation import new_request
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
@@ -27,7 +27,7 @@ class Recurred:
     request: Request
 
 
-def recurred(original: Request, now: datetime, entropy: Entropy) -> Recurred | None:
+def recur(original: Request, now: datetime, entropy: Entropy) -> Recurred | None:
     """What one date leads to; None if none is due."""
     recurrence = original.recurrence
     if recurrence is None or recurrence.next_at is None or recurrence.next_at > now:
@@ -66,4 +66,4 @@ def with_recurrence(request: Request, is_stopped: bool, now: datetime) -> Reques
         return replace(request, recurrence=replace(recurrence, is_stopped=True, next_at=None))
     if not recurrence.is_stopped:
         return request
-    return replace(request, recurrence=started(replace(recurrence, is_stopped=False), now))
+    return replace(request, recurrence=start_recurrence(replace(recurrence, is_stopped=False), now))

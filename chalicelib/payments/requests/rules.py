@@ -2,18 +2,18 @@
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.tokens import Token, known_token
+from chalicelib.chains.catalogue.tokens import Token, require_token
 from chalicelib.payments.requests.records import Request
 
 
 def currency_of(request: Request) -> Token:
     """The token that a stored request is paid in."""
-    return known_token(request.currency)
+    return require_token(request.currency)
 
 
 def invoice_of(request: Request) -> Token:
     """The currency that a stored request's amount is in."""
-    return known_token(request.invoice_currency or request.currency)
+    return require_token(request.invoice_currency or request.currency)
 
 
 def remaining(request: Request) -> BaseUnits:

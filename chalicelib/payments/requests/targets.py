@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.networks import network_of_chain
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.payments.currencies.rules import ConversionFacts, way_of
-from chalicelib.payments.requests.field_problems import Path, parse_field, refused
+from chalicelib.payments.requests.field_problems import Path, parse_field, refuse_field
 from chalicelib.payments.requests.records import PayeeName
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _amount(text: str, token: Token, invoice: Token | None) -> BaseUnits:
 
 def _from_destination(item: Item, path: Path, terms: Terms) -> tuple[str, Token]:
     if item.names_payee:
-        raise refused(path, "Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
+        raise refuse_field(path, "Give either destinationId, or payee, invoiceCurrency and paymentCurrency, not both")
     assert item.destination_id is not None
     where = (*path, "destinationId")
     try:
@@ -110,14 +110,14 @@ def _token_of(destination: Destination, path: Path) -> Token:
     chain = network_of_chain(destination.chain_id)
     token = token_at(chain.name, destination.token_address) if chain else None
     if token is None:
-        raise refused(path, "names a chain or token that is not supported; GET /v2/currencies lists them")
+        raise refuse_field(path, "names a chain or token that is not supported; GET /v2/currencies lists them")
     return token
 
 
 def _from_fields(item: Item, path: Path, terms: Terms) -> tuple[str, Token, Token | None]:
     """Payee, payment currency, and the invoice currency unless it is the same."""
     if not (item.payee and item.invoice_currency and item.payment_currency):
-        raise refused(
+        raise refuse_field(
             path,
             "needs destinationId, or payee, invoiceCurrency and paymentCurrency "
             "(no client ID with an active payee destination is calling)",
@@ -131,11 +131,11 @@ def _currencies(item: Item, path: Path, terms: Terms) -> tuple[Token, Token | No
     invoice = _currency((*path, "invoiceCurrency"), item.invoice_currency)
     token = _currency((*path, "paymentCurrency"), item.payment_currency)
     if token.is_fiat:
-        raise refused((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
+        raise refuse_field((*path, "paymentCurrency"), f"{token.id} cannot be paid on a chain; choose a token")
     if invoice.id == token.id:
         return token, None
     if way_of(invoice, token, terms.conversions) is None:
-        raise refused(
+        raise refuse_field(
             (*path, "invoiceCurrency"),
             f"{invoice.id} cannot be paid in {token.id} here; "
             f"GET /v2/currencies/{invoice.id}/conversion-routes lists the currencies in which it can",
@@ -153,5 +153,5 @@ def without_payee(item: Item, path: Path, terms: Terms) -> Target:
 def _currency(path: Path, id: str) -> Token:
     token = token_with_id(id)
     if token is None:
-        raise refused(path, f"Currency {id[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
+        raise refuse_field(path, f"Currency {id[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
     return token

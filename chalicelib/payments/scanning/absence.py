@@ -26,7 +26,7 @@ from chalicelib.chains.nodes.nodes import Node, NodesDisagree, agreeing, host_of
 from chalicelib.chains.nodes.ranges import RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.transfers import payment_events
 from chalicelib.chains.proofs.blooms import may_have
-from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked, linked
+from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked, find_broken_link
 from chalicelib.payments.scanning.records import Cursor, Evidence
 from chalicelib.platform.metrics import CHECKS_NOT_RUN
 from chalicelib.platform.services import Services
@@ -68,7 +68,7 @@ def policy(services: Services, facts: "Network") -> "AbsencePolicy":
     return replace(of_network, headers_every=every, moves_on=moves_on)
 
 
-def wanted_headers(of: "AbsencePolicy", blocks: BlockRange) -> list[int]:
+def choose_headers(of: "AbsencePolicy", blocks: BlockRange) -> list[int]:
     """The heights of which headers are read with a range; none of too many."""
     every = of.headers_every
     wanted = [number for number in range(blocks.first, blocks.last + 1) if every and number % every == 0]
@@ -90,7 +90,7 @@ def weigh(
     another one has another last block, ChainUnavailable if a log does not have the documented form.
     """
     try:
-        return _Weighing(services, chain, of, cursor, blocks, reading, deadline).known()
+        return _Weighing(services, chain, of, cursor, blocks, reading, deadline).weigh()
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ChainUnavailable(f"The {chain.network} node does not answer as it should") from error
 
@@ -102,7 +102,7 @@ def check_moves_on(network: str, of: "AbsencePolicy", known: Known) -> None:
         raise known.refusal or ChainUnavailable(f"No other {network} node lists the same logs")
 
 
-def noted(cursor: Cursor, known: Known, now: datetime) -> Cursor:
+def note_run(cursor: Cursor, known: Known, now: datetime) -> Cursor:
     """The cursor with the time of the first run of the checks that ran."""
     headers = cursor.headers_since or (now if known.headers_ran else None)
     receipts = cursor.receipts_since or (now if known.receipts_ran else None)
@@ -136,7 +136,7 @@ class _Weighing:
         self._receipts_read = self._not_run = 0
         self._refusal: RangeTooLarge | None = None
 
-    def known(self) -> Known:
+    def weigh(self) -> Known:
         headers = self._headers()
         is_whole = self._policy.headers_every == 1 and self._are_linked(headers)
         for header in headers if is_whole or self._policy.headers_every != 1 else ():
@@ -149,12 +149,12 @@ class _Weighing:
         if is_proved:
             unproved = [number for number in self._numbers if number not in self._proved]
             proof = Evidence.PROVED_BY_RECEIPTS if self._by_receipts else Evidence.PROVED_BY_BLOOM
-            evidence = self._corroborated(unproved) if unproved else proof
+            evidence = self._corroborate(unproved) if unproved else proof
         else:
-            evidence = self._corroborated(self._numbers)
-        reading, has_added, is_contradicted = self._settled()
+            evidence = self._corroborate(self._numbers)
+        reading, has_added, is_contradicted = self._settle()
         if is_contradicted or (has_added and is_proved):
-            evidence = self._corroborated(self._numbers, by_lists=is_contradicted)
+            evidence = self._corroborate(self._numbers, by_lists=is_contradicted)
         if self._not_run:
             self._services.metrics.add(CHECKS_NOT_RUN, self._chain.network, self._not_run)
         is_enforced = is_proved and self._is_enforced(self._cursor.receipts_since)
@@ -166,7 +166,7 @@ class _Weighing:
     def _headers(self) -> Sequence[Checked]:
         if not self._policy.headers_every:
             return ()
-        wanted = wanted_headers(self._policy, self._blocks)
+        wanted = choose_headers(self._policy, self._blocks)
         found = self._reading.headers or (self._read_headers(self._chain, wanted) if wanted else ())
         if not found:
             self._not_run += len(self._numbers) // self._policy.headers_every
@@ -179,7 +179,7 @@ class _Weighing:
         return found
 
     def _are_linked(self, headers: Sequence[Checked]) -> bool:
-        reason = linked(headers, self._reading.last.hash)
+        reason = find_broken_link(headers, self._reading.last.hash)
         if reason is not None and not any(isinstance(each, NotChecked | Forged) for each in headers) and headers:
             self._differs(reason, self._is_enforced(self._cursor.headers_since))
         return reason is None
@@ -238,7 +238,7 @@ class _Weighing:
             return True
         there = (self._block_logs(other, header) for other in others)
         proved = (each for each in there if each is not None and each.are_proved)
-        return any(_said(self._payments(each.logs)) == _said(payments) for each in proved)
+        return any(_comparable_logs(self._payments(each.logs)) == _comparable_logs(payments) for each in proved)
 
     def _block_logs(self, node: "Chain | Node", header: Header) -> "BlockLogs | None":
         try:
@@ -251,13 +251,13 @@ class _Weighing:
     def _doubt(self) -> None:
         """Headers of single blocks prove nothing, as they lead nowhere; but they tell which blocks to look up."""
         for number, proved in self._proved.items():
-            if _said(self._listed.get(number, ())) != _said(proved):
+            if _comparable_logs(self._listed.get(number, ())) != _comparable_logs(proved):
                 self._doubtful.add(number)
                 self._differs(f"the header of block {number} has other logs than are listed", enforced=False)
         self._proved.clear()
         self._by_receipts.clear()
 
-    def _corroborated(self, numbers: Sequence[int], by_lists: bool = False) -> Evidence:
+    def _corroborate(self, numbers: Sequence[int], by_lists: bool = False) -> Evidence:
         """Whether another node lists the same logs of these blocks of the range; what differs is looked up, unless
         nothing but lists counts."""
         for other in self._others:
@@ -275,7 +275,8 @@ class _Weighing:
             differing = [
                 each
                 for each in numbers
-                if each in self._doubtful or _said(self._listed.get(each, ())) != _said(there.get(each, ()))
+                if each in self._doubtful
+                or _comparable_logs(self._listed.get(each, ())) != _comparable_logs(there.get(each, ()))
             ]
             for number in differing if not by_lists else ():
                 self._look_up(number, other)
@@ -307,13 +308,13 @@ class _Weighing:
 
     # what follows
 
-    def _settled(self) -> tuple[RangeReading, bool, bool]:
+    def _settle(self) -> tuple[RangeReading, bool, bool]:
         """The reading with what is proved; whether a check on trial adds to it, and whether one contradicts it."""
         logs = [log for log in self._reading.logs if int(log["blockNumber"], 16) not in self._proved]
         has_added = is_contradicted = False
         for number, proved in self._proved.items():
             listed = self._listed.get(number, ())
-            if _said(listed) == _said(proved):
+            if _comparable_logs(listed) == _comparable_logs(proved):
                 logs += proved
                 continue
             of_receipts = number in self._by_receipts
@@ -381,7 +382,7 @@ def _place(log: Log) -> tuple[str, int]:
     return log["transactionHash"].lower(), int(log["logIndex"], 16)
 
 
-def _said(logs: Iterable[Log]) -> list[tuple[Any, ...]]:
+def _comparable_logs(logs: Iterable[Log]) -> list[tuple[Any, ...]]:
     """What logs say and where they are, for comparison: each as often as it is listed, and by its place among those of
     its transaction, as clients number the logs of a block differently."""
     ordered, counts, found = sorted(logs, key=_place), Counter[str](), list[tuple[Any, ...]]()

@@ -74,13 +74,16 @@ def read_again(
                 continue
             blocks, taken = read
             if taken.found.new or taken.found.alone or taken.found.deferred or taken.is_open:  # by one node alone
-                weak = evidence.doubted(cursor.weak, blocks, services.clock())
+                weak = evidence.doubt_blocks(cursor.weak, blocks, services.clock())
                 cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
-            payables, paid = _entered(services, cursor, taken), taken.matched
+            payables, paid = _enter_missing(services, cursor, taken), taken.matched
             missing += len(taken.found.new)
         else:
-            payables, paid = {}, store.logged_again(services.store, cursor.network, *blocks.ends) if is_last else ()
-        cursor = rules.without_old(rules.verified(cursor, index, blocks.last), services.clock())
+            payables, paid = (
+                {},
+                store.list_logged_again(services.store, cursor.network, *blocks.ends) if is_last else (),
+            )
+        cursor = rules.without_old(rules.mark_verified(cursor, index, blocks.last), services.clock())
         cursor = ranges.store_cursor(services, cursor)
         hint(services, payables)
         if is_last:
@@ -104,9 +107,9 @@ def _prove(
     if blocks is None:
         return 0, cursor
     try:
-        reading = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, blocks))
+        reading = chain.read_range(blocks, cursor.newest, absence.choose_headers(policy, blocks))
         known = absence.weigh(services, chain, policy, cursor, blocks, reading, details.deadline)
-        taken = _taken(services, chain, details, cursor, blocks, known.reading.logs, known.proved_blocks)
+        taken = _take_blocks(services, chain, details, cursor, blocks, known.reading.logs, known.proved_blocks)
     except Disconnected:
         return 0, cursor  # a fork, which is followed when the next block is read
     except RangeTooLarge as error:
@@ -119,9 +122,9 @@ def _prove(
         raise
     if taken.found.alone or taken.found.deferred:
         cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, taken.found))
-    payables = _entered(services, cursor, taken)
+    payables = _enter_missing(services, cursor, taken)
     weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED if taken.is_open else known.evidence, now)
-    cursor = ranges.store_cursor(services, replace(absence.noted(cursor, known, now), weak=weak))
+    cursor = ranges.store_cursor(services, replace(absence.note_run(cursor, known, now), weak=weak))
     hint(services, payables)
     return len(taken.found.new), cursor
 
@@ -137,7 +140,7 @@ class _Taken:
     is_open: bool
 
 
-def _taken(
+def _take_blocks(
     services: Services,
     chain: "Chain",
     details: Details,
@@ -146,13 +149,13 @@ def _taken(
     logs: "Logs",
     proved_blocks: Collection[int] = (),
 ) -> _Taken:
-    matched = ranges.matched(services, chain, logs, blocks, details.watched)
+    matched = ranges.match_transfers(services, chain, logs, blocks, details.watched)
     gone, is_open = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
     found = ranges.not_recorded(services, chain, details, cursor, matched, proved_blocks)
     return _Taken(matched, found, gone, is_open)
 
 
-def _entered(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str]:
+def _enter_missing(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str]:
     """Writes what was missing and what is to be undone. Returns the accounts of the payables with work by their ids."""
     ranges.write(services, taken.found)
     services.store.put_many(taken.gone.work)
@@ -184,7 +187,7 @@ def _read(
             else:
                 reader, reading = read_by_another(chain, blocks, cursor.newest)
                 logs = reading.logs
-            return blocks, _taken(services, reader, details, cursor, blocks, logs)
+            return blocks, _take_blocks(services, reader, details, cursor, blocks, logs)
         except Disconnected:
             return None  # a fork, which is followed when the next block is read
         except BlockRefused as error:

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.arrivals import Arrived, arrived, transfers_to
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
+from chalicelib.chains.nodes.arrivals import Arrived, find_arrivals, transfers_to
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
-from chalicelib.payments.scanning.transfer_log import emptied_addresses
+from chalicelib.payments.scanning.transfer_log import addresses_of_emptied
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Seque
     if not rest:
         return found
     with suppress(ChainUnavailable):  # what they have of the payee alone may be read all the same
-        found |= _shares(chain, unwrapped(chain).logs_of_transactions(sorted({each.tx_hash for each in rest})), rest)
+        found |= _shares(
+            chain, first_node_of(chain).logs_of_transactions(sorted({each.tx_hash for each in rest})), rest
+        )
     rest = [each for each in rest if each.transfer_id not in found]
     listed = _in_blocks(chain, rest) if rest else {}
     amounts = {each.transfer_id: each.amount for each in rest}
@@ -101,7 +103,7 @@ def _in_blocks(chain: "Chain", entries: Sequence[LoggedTransfer]) -> Shares:
 def _shares(
     chain: "Chain", logs: Iterable[Mapping[str, Any]], entries: Sequence[LoggedTransfer]
 ) -> dict[TransferId, Arrived]:
-    said = arrived(chain.network, logs, chain.escrow, emptied_addresses(entries))
+    said = find_arrivals(chain.network, logs, chain.escrow, addresses_of_emptied(entries))
     ids = {each.transfer_id: (each.block_number, each.block_hash, each.tx_hash, each.event_key) for each in entries}
     return {each: said[known] for each, known in ids.items() if known in said}
 

@@ -27,7 +27,7 @@ def first_cursor(services: Services, chain: "Chain", facts: "Network", head: int
     first = request_store.first_request(services.store, facts.name)
     if first is not None:
         begin = _block_before(chain, first.created_at - _CLOCKS_DIFFER_BY, cursor.scanned_to, facts.log_range)
-        cursor = rules.begun_at(cursor, begin)
+        cursor = rules.begin_at(cursor, begin)
         place = {"network": facts.name, "block": begin, "first_request": first.created_at.isoformat()}
         services.log.info("reading of a network begins", extra=place)
     return rules.with_verifications(cursor, services.clock())

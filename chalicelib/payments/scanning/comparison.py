@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
-from chalicelib.chains.nodes.nodes import Node, NodesDisagree, host_of, unwrapped
+from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId
-from chalicelib.payments.scanning.transfer_log import emptied_addresses
+from chalicelib.payments.scanning.transfer_log import addresses_of_emptied
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def check(
     others = chain.others if isinstance(chain, Node) and counting else ()
     if not others:
         unread, receipts = _check_own(chain, counting)
-        return _compared(services, chain, new, [each for each in counting if each.tx_hash in unread], receipts)
+        return _compare_transfers(services, chain, new, [each for each in counting if each.tx_hash in unread], receipts)
     said = [ask(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
@@ -95,7 +95,9 @@ def check(
     _, receipts = _check_own(chain, counting)
     confirmed, witnesses = {entry.transfer_id for entry in counting if entry.block_number in proved_blocks}, []
     for node, each in zip(others, said, strict=True):
-        witnesses.append((node, each.listed | _confirmed(services, chain, node, counting, each, proved_blocks)))
+        witnesses.append(
+            (node, each.listed | _confirm_by_receipts(services, chain, node, counting, each, proved_blocks))
+        )
         confirmed |= witnesses[-1][1]
     rest = [entry for entry in counting if entry.transfer_id not in confirmed]
     there = frozenset[TransferId]().union(*(each.left_out for each in said))
@@ -108,10 +110,10 @@ def check(
             raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
         facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
         services.log.error("transfers of one node recorded", extra=facts)
-    return _compared(services, chain, new, deferred, receipts, waiting, witnesses)
+    return _compare_transfers(services, chain, new, deferred, receipts, waiting, witnesses)
 
 
-def _compared(
+def _compare_transfers(
     services: Services,
     chain: "Chain",
     new: Sequence[LoggedTransfer],
@@ -176,14 +178,14 @@ def ask(node: Node, entries: Sequence[LoggedTransfer]) -> Said:
             differs = f"block {number} is of {entry.paid_at:%FT%TZ}", f"of {facts.time:%FT%TZ} at {node.host}"
             return Said(differs=differs)
         if number not in there:
-            there[number] = _listed_in(node, block)
+            there[number] = _list_transfers(node, block)
         is_listed = (entry.tx_hash, entry.event_key) in there[number]
         (listed if is_listed else left_out).add(entry.transfer_id)
     transactions = frozenset(tx_hash for each in there.values() for tx_hash, _ in each)
     return Said(frozenset(listed), frozenset(left_out), None, head, transactions)
 
 
-def _listed_in(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
+def _list_transfers(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
     """The transfers of proxies that a node lists in a block, none if what it lists contradicts itself."""
     try:
         return {(each.tx_hash, each.event_key) for each in transfers_of(node.network, block.logs or (), node.escrow)}
@@ -191,7 +193,7 @@ def _listed_in(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
         return set()
 
 
-def _confirmed(
+def _confirm_by_receipts(
     services: Services,
     chain: "Chain",
     other: Node,
@@ -237,8 +239,8 @@ def _check_own(
     if not repeated:
         return (), ()
     try:
-        logs = unwrapped(chain).logs_of_transactions(repeated)
-        there = _by_place(transfers_of(chain.network, logs, chain.escrow, emptied_addresses(entries)))
+        logs = first_node_of(chain).logs_of_transactions(repeated)
+        there = _by_place(transfers_of(chain.network, logs, chain.escrow, addresses_of_emptied(entries)))
     except InconsistentNode:
         raise
     except ChainUnavailable:
@@ -255,7 +257,7 @@ def read_verdicts(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]
     """Whether a node has each transfer in the receipts of the block; nothing of those of which it does not say."""
     try:
         block = chain.read_receipts(number, sorted({each.tx_hash for each in entries}))
-        found = transfers_of(chain.network, block.all_logs, chain.escrow, emptied_addresses(entries))
+        found = transfers_of(chain.network, block.all_logs, chain.escrow, addresses_of_emptied(entries))
         there = {(each.tx_hash, each.event_key) for each in found}
     except ChainUnavailable:
         return {}

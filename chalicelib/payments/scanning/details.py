@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.scanning import watching
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
@@ -89,7 +89,7 @@ class Details:
     def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
         from chalicelib.chains.nodes.receipts import PaidTransfer
 
-        paid = [made_from(PaidTransfer, each, tx_hash="0x" + each.tx_hash.removeprefix("0x")) for each in entries]
+        paid = [make_from(PaidTransfer, each, tx_hash="0x" + each.tx_hash.removeprefix("0x")) for each in entries]
         senders = self._services.chains.of(self._network.name).payers_of(paid)
         return {entry.transfer_id: sender for entry, sender in zip(entries, senders, strict=True)}
 

@@ -33,8 +33,8 @@ def compare_alone(services: Services, chain: "Chain", details: Details, cursor: 
         return cursor
     gone, undecided = list[LoggedTransfer](), None
     if isinstance(chain, Node):
-        numbers = store.logged_blocks(services.store, cursor.network, *cursor.alone.ends, BLOCKS_PER_READING)
-        logged = (each for at in numbers for each in store.logged_in(services.store, cursor.network, at, at))
+        numbers = store.list_logged_blocks(services.store, cursor.network, *cursor.alone.ends, BLOCKS_PER_READING)
+        logged = (each for at in numbers for each in store.list_logged(services.store, cursor.network, at, at))
         gone, undecided = reversal.compare_again(services, chain, logged, details.deadline)
         if undecided is None and len(numbers) == BLOCKS_PER_READING and numbers[-1] < cursor.alone.last:
             undecided = numbers[-1] + 1
@@ -53,7 +53,7 @@ def settle_deferred(services: Services, chain: "Chain", details: Details, cursor
     them are recorded now. Raises NodesDisagree."""
     if cursor.deferred_from is None:
         return 0, cursor
-    page = store.deferred_after(services.store, cursor.network, cursor.deferred_from, DEFERRED_PER_TICK)
+    page = store.list_deferred(services.store, cursor.network, cursor.deferred_from, DEFERRED_PER_TICK)
     count = 0
     for deferred in page:
         if services.clock() >= details.deadline:
@@ -70,7 +70,7 @@ def settle_deferred(services: Services, chain: "Chain", details: Details, cursor
             number = 0
         count += number
     if len(page) < DEFERRED_PER_TICK:
-        is_any = bool(store.deferred_after(services.store, cursor.network, "", 1))
+        is_any = bool(store.list_deferred(services.store, cursor.network, "", 1))
         cursor = ranges.store_cursor(services, replace(cursor, deferred_from="" if is_any else None))
     return count, cursor
 
@@ -86,7 +86,9 @@ def _settle(
     blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), list[LoggedTransfer]()
     readers = iter((chain, *chain.others) if isinstance(chain, Node) else (chain,))
     while not of_it and (reader := next(readers, None)) is not None:
-        matched = ranges.matched(services, reader, reader.read_range(blocks, None).logs, blocks, details.watched)
+        matched = ranges.match_transfers(
+            services, reader, reader.read_range(blocks, None).logs, blocks, details.watched
+        )
         chain, of_it = reader, [each for each in matched if each.tx_hash == deferred.tx_hash]
     found = ranges.not_recorded(services, chain, details, replace(cursor, deferred_from=None), of_it)
     if found.deferred:

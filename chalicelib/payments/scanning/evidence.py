@@ -24,7 +24,7 @@ def read_first(weak: Weak, blocks: BlockRange, evidence: Evidence, now: datetime
     """The list after blocks were read for the first time; they are above those that it has."""
     if evidence.is_proof:
         return weak
-    return _bounded(_joined([*weak, WeakRange(blocks.first, blocks.last, evidence, now)]))
+    return _bound_ranges(_join_ranges([*weak, WeakRange(blocks.first, blocks.last, evidence, now)]))
 
 
 def read_again(weak: Weak, blocks: BlockRange, evidence: Evidence, now: datetime) -> Weak:
@@ -42,22 +42,22 @@ def read_again(weak: Weak, blocks: BlockRange, evidence: Evidence, now: datetime
             inside = replace(inside, tried_at=now)
         parts = [replace(each, last=first - 1), *([] if evidence.is_proof else [inside]), replace(each, first=last + 1)]
         found += [part for part in parts if part.count > 0]
-    return _bounded(_joined(found))
+    return _bound_ranges(_join_ranges(found))
 
 
-def doubted(weak: Weak, blocks: BlockRange, now: datetime) -> Weak:
+def doubt_blocks(weak: Weak, blocks: BlockRange, now: datetime) -> Weak:
     """The list after blocks that were read before were said to have more than was known of them: they are unproved."""
     others = read_again(weak, blocks, Evidence.PROVED_BY_BLOOM, now)
     fresh = WeakRange(blocks.first, blocks.last, Evidence.UNPROVED, now)
-    return _bounded(_joined(sorted([*others, fresh], key=lambda each: each.first)))
+    return _bound_ranges(_join_ranges(sorted([*others, fresh], key=lambda each: each.first)))
 
 
-def rolled_back(weak: Weak, last: int) -> Weak:
+def remove_after(weak: Weak, last: int) -> Weak:
     """The list without the blocks after the last one that a fork left."""
     return tuple(replace(each, last=min(each.last, last)) for each in weak if each.first <= last)
 
 
-def pruned(weak: Weak, read_again_to: int, now: datetime) -> Weak:
+def prune(weak: Weak, read_again_to: int, now: datetime) -> Weak:
     """The list without ranges that are corroborated and were read again, up to a block, and without what is old."""
     return tuple(
         each
@@ -82,13 +82,13 @@ def to_prove(weak: Weak, most: int, now: datetime) -> BlockRange | None:
     return None
 
 
-def unproved(weak: Weak) -> tuple[int, datetime | None]:
+def count_unproved(weak: Weak) -> tuple[int, datetime | None]:
     """How many blocks are unproved, and since when the first of them is."""
     found = [each for each in weak if each.is_unproved]
     return sum(each.count for each in found), min((each.since for each in found), default=None)
 
 
-def _joined(ranges: list[WeakRange]) -> Weak:
+def _join_ranges(ranges: list[WeakRange]) -> Weak:
     found = list[WeakRange]()
     for each in ranges:
         before = found[-1] if found else None
@@ -100,7 +100,7 @@ def _joined(ranges: list[WeakRange]) -> Weak:
     return tuple(found)
 
 
-def _bounded(weak: Weak) -> Weak:
+def _bound_ranges(weak: Weak) -> Weak:
     """At most MOST_RANGES of them; what is between two that become one is taken for as weak as the weaker one."""
     while len(weak) > MOST_RANGES:
         gaps = [after.first - before.last for before, after in pairwise(weak)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, known_network, network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network, require_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
@@ -69,12 +69,12 @@ def scan(services: Services, name: str, compares_nodes: bool = False) -> int:
 
 def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     deadline = services.clock() + _TIME_PER_TICK
-    every_node, facts = services.chains.of(name), known_network(name)
+    every_node, facts = services.chains.of(name), require_network(name)
     confirmations = services.settings.confirmations.get(name, facts.confirmations)
     known = store.cursor(services.store, name)
     is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
     chain, head = one_node(every_node, is_late)
-    confirmed = rules.confirmed_height(head, confirmations)
+    confirmed = rules.height_of_confirmed(head, confirmations)
     cursor = known or _first_cursor(services, chain, facts, head, confirmations)
     if compares_nodes:
         cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
@@ -95,11 +95,11 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         try:
             new = BlockRange(cursor.scanned_to + 1, blocks.last)
             due = due_with_new(chain, cursor, facts, services.clock()) if count == reads == 0 else None
-            listed = chain.read_range(blocks, cursor.newest, absence.wanted_headers(policy, new), due)
+            listed = chain.read_range(blocks, cursor.newest, absence.choose_headers(policy, new), due)
             along = (due, listed.again) if due is not None and listed.again is not None else None
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
-            matched = ranges.matched(services, chain, weighed.reading.logs, blocks, details.watched)
+            matched = ranges.match_transfers(services, chain, weighed.reading.logs, blocks, details.watched)
             comparison.check_number(matched, blocks, details.family)
             found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
         except Disconnected:
@@ -117,7 +117,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
             continue
         if found.new or found.alone or found.deferred:
-            cursor = ranges.unfinished(services, cursor, blocks, found)
+            cursor = ranges.mark_unfinished(services, cursor, blocks, found)
         try:
             ranges.write(services, found)
         except Throttled:
@@ -125,8 +125,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             ranges.store_cursor(services, rules.narrow(cursor, blocks))
             break
         count, reads = count + len(found.new), reads + (not listed.is_full)
-        cursor = absence.noted(cursor, weighed, services.clock())
-        cursor = ranges.advanced(services, chain, cursor, blocks, listed, facts.log_range, weighed.evidence)
+        cursor = absence.note_run(cursor, weighed, services.clock())
+        cursor = ranges.advance_cursor(services, chain, cursor, blocks, listed, facts.log_range, weighed.evidence)
         cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, found.payables)
     return count
@@ -150,21 +150,21 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
         rules.network_status(
             name,
             cursors.get(name),
-            settings.confirmations.get(name, known_network(name).confirmations),
+            settings.confirmations.get(name, require_network(name).confirmations),
             timedelta(seconds=settings.scan_interval(name)),
             timedelta(seconds=settings.silent_nodes_seconds),
             now,
-            _deferred(services, cursors.get(name)),
+            _read_deferred(services, cursors.get(name)),
         )
         for name in (served or cursors)
     )
 
 
-def _deferred(services: Services, cursor: Cursor | None) -> tuple[DeferredTransaction, ...]:
+def _read_deferred(services: Services, cursor: Cursor | None) -> tuple[DeferredTransaction, ...]:
     """The first deferred transactions of a network. No read while none is."""
     if cursor is None or cursor.deferred_from is None:
         return ()
-    return store.deferred_after(services.store, cursor.network, "", DEFERRED_COUNTED)
+    return store.list_deferred(services.store, cursor.network, "", DEFERRED_COUNTED)
 
 
 def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:

@@ -34,13 +34,13 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     logged_to = rules.last_logged(cursor)
     last = max(min(cursor.scanned_to + cursor.range_limit, newest), logged_to)
     followed, added = _read_again(services, chain, details, common, last)
-    logged = store.logged_in(services.store, cursor.network, common.scanned_to + 1, logged_to)
+    logged = store.list_logged(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
-    removed = transfer_log.removed_by_fork(logged, hashes, added)
-    gone = transfer_log.vanished(removed, added)
+    removed = transfer_log.find_removed(logged, hashes, added)
+    gone = transfer_log.find_vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
-    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in added])
-    compared = _compared(services, chain, details, cursor, transfer_log.to_compare(added, stored))
+    stored = store.find_logged(services.store, cursor.network, [entry.transfer_id for entry in added])
+    compared = _compare_replaced(services, chain, details, cursor, transfer_log.to_compare(added, stored))
     known = (entry for entry in removed if entry.state is not TransferState.REVERSED)
     moved = {(entry.tx_hash, entry.event_key): entry for entry in known}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
@@ -50,7 +50,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     added = [entry for entry in added if entry not in deferred]
     new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in stored]
     found = replace(doubts, new=details.of(new))
-    cursor = ranges.unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
+    cursor = ranges.mark_unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
     found = replace(found, work=tuple(work))
@@ -65,7 +65,7 @@ def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer
     return replace(entry, amount=removed.amount, fee_amount=removed.fee_amount, stated_amount=removed.stated_amount)
 
 
-def _compared(
+def _compare_replaced(
     services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[LoggedTransfer]
 ) -> Compared:
     """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
@@ -91,7 +91,7 @@ def _in_receipts(
 ) -> Sequence[ProxyTransfer]:
     """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
     counting = [entry for entry in gone if comparison.can_count(entry)]
-    hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.emptied_addresses(counting)
+    hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.addresses_of_emptied(counting)
     try:
         logs = chain.logs_of_transactions(hashes)
     except ChainUnavailable as error:
@@ -129,7 +129,7 @@ def _read_again(
         blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
         try:
             reading = chain.read_range(blocks, cursor.newest)
-            matched = ranges.matched(services, chain, reading.logs, blocks, details.watched)
+            matched = ranges.match_transfers(services, chain, reading.logs, blocks, details.watched)
         except Disconnected as error:
             raise ChainUnavailable(f"The {cursor.network} chain forked again while a fork was read") from error
         except RangeTooLarge as error:
@@ -138,5 +138,7 @@ def _read_again(
             cursor = rules.narrow(cursor, blocks)
             continue
         found += matched
-        cursor = ranges.advanced(services, chain, cursor, blocks, reading, most, Evidence.UNPROVED)  # proved later
+        cursor = ranges.advance_cursor(
+            services, chain, cursor, blocks, reading, most, Evidence.UNPROVED
+        )  # proved later
     return cursor, found

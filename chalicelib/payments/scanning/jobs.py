@@ -10,7 +10,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.payments.scanning import flows, nodes, rules, store
-from chalicelib.payments.scanning.evidence import unproved
+from chalicelib.payments.scanning.evidence import count_unproved
 from chalicelib.platform.metrics import LAG
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message
@@ -84,6 +84,6 @@ def _measure(services: Services, networks: Iterable[str]) -> None:
         if cursor.deferred_from is not None:
             services.log.warning("transactions deferred", extra={"network": name})
         if rules.is_unproved_long(cursor, services.clock()) and name not in services.settings.unproved_accepted:
-            count, since = unproved(cursor.weak)
+            count, since = count_unproved(cursor.weak)
             facts = {"network": name, "count": count, "since": since and iso(since)}
             services.log.warning("blocks unproved for an hour", extra=facts)

@@ -36,12 +36,12 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
             message = "nodes are not usable" if check.agree else "nodes disagree"
             log(message, extra={"network": facts.name, "reason": wrong})
         if check.agree and check.usable > 1:
-            until = _agreed_time(chain, cursor) or until
+            until = _read_agreed_time(chain, cursor) or until
     compared = replace(cursor, nodes=check, silent=silent, agreed_until=until)
     return cursor if compared == cursor else ranges.store_cursor(services, compared)
 
 
-def _agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
+def _read_agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
     """The time of the newest block that was read; None if too few nodes have it. A request to each node."""
     from chalicelib.chains.nodes.agreement import agree  # few messages compare nodes
 

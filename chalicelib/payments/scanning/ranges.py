@@ -47,7 +47,7 @@ class Found:
         return {part.payable_id: part.account_id for part in self.work}
 
 
-def matched(
+def match_transfers(
     services: Services,
     chain: "Chain",
     listed: Sequence[Mapping[str, Any]],
@@ -70,10 +70,10 @@ def matched(
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     payables = {each.topic: transfer_log.PayableId(each.payable_id, each.account_id) for each in found}
     matched = [transfer for transfer in transfers if transfer.reference_topic in payables]
-    return transfer_log.entries(_dated(chain, matched), payables, services.clock())
+    return transfer_log.entries(_add_block_times(chain, matched), payables, services.clock())
 
 
-def _dated(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
+def _add_block_times(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
     """The transfers with the times of their blocks. No call if there are none."""
     if not transfers:
         return ()
@@ -96,8 +96,8 @@ def not_recorded(
     """
     if not found:
         return Found()
-    stored = store.logged(services.store, cursor.network, [entry.transfer_id for entry in found])
-    for entry in transfer_log.reindexed(found, stored):
+    stored = store.find_logged(services.store, cursor.network, [entry.transfer_id for entry in found])
+    for entry in transfer_log.find_reindexed(found, stored):
         reason = f"{entry.tx_hash} had another log index before in the same block"
         facts = {"network": entry.network, "reason": reason}
         if isinstance(chain, Node):  # the index was that of another node
@@ -108,7 +108,7 @@ def not_recorded(
     compared = comparison.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
     not_agreed = {entry.transfer_id for entry in listed} - {entry.transfer_id for entry in compared.agreed}
     recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
-    work = transfer_log.work(transfer_log.unrecorded(recorded, stored), cursor.version, services.clock())
+    work = transfer_log.work(transfer_log.select_unrecorded(recorded, stored), cursor.version, services.clock())
     new = tuple(entry for entry in compared.agreed if entry.transfer_id not in stored)
     return Found(details.of(new), tuple(work), compared.alone, compared.deferred)
 
@@ -117,7 +117,7 @@ def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer,
     """Those of the transfers that are not deferred already. No read while nothing is."""
     if cursor.deferred_from is None or not new:
         return new
-    deferred = store.deferred(services.store, cursor.network, {(each.block_number, each.tx_hash) for each in new})
+    deferred = store.find_deferred(services.store, cursor.network, {(each.block_number, each.tx_hash) for each in new})
     return tuple(each for each in new if (each.block_number, each.tx_hash) not in deferred)
 
 
@@ -131,7 +131,7 @@ def not_found_again(
 ) -> tuple[Found, bool]:
     """The work of undoing what the log has of blocks that were read again and no node has in receipts, and whether that
     is undecided of some transfers (reversal.py)."""
-    logged = store.logged_again(services.store, cursor.network, blocks.first, blocks.last)
+    logged = store.list_logged_again(services.store, cursor.network, blocks.first, blocks.last)
     missing = transfer_log.missing(logged, found)
     if not missing:
         return Found(), False
@@ -141,7 +141,7 @@ def not_found_again(
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open
 
 
-def unfinished(
+def mark_unfinished(
     services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None
 ) -> Cursor:
     """The cursor with these blocks as unfinished, written before any of their new entries is.
@@ -152,7 +152,7 @@ def unfinished(
     late = [each.block_number for each in found.new if each.block_number <= cursor.scanned_to]
     cursor = with_doubts(cursor, found)
     if late:
-        doubted = evidence.doubted(cursor.weak, BlockRange(min(late), max(late)), services.clock())
+        doubted = evidence.doubt_blocks(cursor.weak, BlockRange(min(late), max(late)), services.clock())
         cursor = replace(cursor, weak=doubted)
     return store_cursor(services, replace(cursor, unfinished=blocks))
 
@@ -195,7 +195,7 @@ def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeT
         services.log.warning("range refused by the node", extra=facts)
 
 
-def advanced(
+def advance_cursor(
     services: Services,
     chain: "Chain",
     cursor: Cursor,

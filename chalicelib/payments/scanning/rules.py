@@ -13,11 +13,11 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
 from chalicelib.payments.scanning.evidence import (
+    count_unproved,
     first_weak,
-    pruned,
+    prune,
     read_first,
-    rolled_back,
-    unproved,
+    remove_after,
 )
 from chalicelib.payments.scanning.records import (
     Cursor,
@@ -80,10 +80,10 @@ def first_cursor(network: str, head: int, confirmations: int, range_limit: int) 
 
     It starts one range before the newest confirmed block.
     """
-    return Cursor(network, max(confirmed_height(head, confirmations) - range_limit, 0), (), range_limit)
+    return Cursor(network, max(height_of_confirmed(head, confirmations) - range_limit, 0), (), range_limit)
 
 
-def begun_at(cursor: Cursor, block: int) -> Cursor:
+def begin_at(cursor: Cursor, block: int) -> Cursor:
     """A new cursor that begins at a block, unless it begins before it anyhow."""
     return replace(cursor, scanned_to=min(cursor.scanned_to, block))
 
@@ -123,7 +123,7 @@ def network_status(
     age = max(now - cursor.read_until, timedelta(0))
     most = confirmations * LONGEST_BLOCK_TIME + scan_interval + LAG_GRACE
     sees_payments = age <= most and not cursor.is_paused
-    count, since = unproved(cursor.weak)
+    count, since = count_unproved(cursor.weak)
     is_alone = cursor.alone is not None
     return NetworkStatus(
         name,
@@ -151,7 +151,7 @@ def waits_for_node(cursor: Cursor, after: timedelta) -> bool:
 
 def is_unproved_long(cursor: Cursor, now: datetime) -> bool:
     """Whether blocks are unproved that were read more than UNPROVED_FOR ago."""
-    since = unproved(cursor.weak)[1]
+    since = count_unproved(cursor.weak)[1]
     return since is not None and now - since > UNPROVED_FOR
 
 
@@ -220,7 +220,7 @@ def are_dead(known: Sequence[SilentNode], heads: Mapping[str, int | None], after
     return all(now - each.since >= after for each in silent_nodes(known, heads, now))
 
 
-def confirmed_height(head: int, confirmations: int) -> int:
+def height_of_confirmed(head: int, confirmations: int) -> int:
     """The newest block that is `confirmations` deep; the head itself is one deep."""
     return head - confirmations + 1
 
@@ -231,7 +231,7 @@ def next_range(cursor: Cursor, head: int, confirmations: int) -> BlockRange | No
     If the limit allows it, the previous range is read again: a lagging machine behind the node's URL may have returned
     its logs incompletely.
     """
-    next_block, newest = cursor.scanned_to + 1, confirmed_height(head, confirmations)
+    next_block, newest = cursor.scanned_to + 1, height_of_confirmed(head, confirmations)
     if next_block > newest:
         return None
     last = min(newest, next_block + cursor.range_limit - 1)
@@ -261,7 +261,7 @@ def advance(
         read_until=time,
         read_at=now,
         unfinished=None,
-        checkpoints=_thinned((*cursor.checkpoints, last)),
+        checkpoints=_thin_out((*cursor.checkpoints, last)),
         range_limit=1 if is_full else grown,
         evidence=evidence,
         weak=read_first(_weak(cursor, now), BlockRange(cursor.scanned_to + 1, last.number), evidence, now),
@@ -324,7 +324,7 @@ def with_verifications(cursor: Cursor, now: datetime) -> Cursor:
     return replace(cursor, verifications=tuple(current), next_targets=tuple(following))
 
 
-def verified(cursor: Cursor, index: int, last: int) -> Cursor:
+def mark_verified(cursor: Cursor, index: int, last: int) -> Cursor:
     """The cursor after the blocks up to `last` were read again."""
     each = replace(cursor.verifications[index], verified_to=last)
     return replace(cursor, verifications=(*cursor.verifications[:index], each, *cursor.verifications[index + 1 :]))
@@ -333,7 +333,7 @@ def verified(cursor: Cursor, index: int, last: int) -> Cursor:
 def without_old(cursor: Cursor, now: datetime) -> Cursor:
     """The cursor without ranges that need no proof any more (evidence.pruned)."""
     verified_to = cursor.verifications[-1].verified_to if cursor.verifications else cursor.scanned_to
-    return replace(cursor, weak=pruned(cursor.weak, verified_to, now))
+    return replace(cursor, weak=prune(cursor.weak, verified_to, now))
 
 
 def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
@@ -349,11 +349,11 @@ def roll_back(cursor: Cursor, canonical: Mapping[int, str | None]) -> Cursor:
         common = common[:-1]
     oldest = min(cursor.scanned_to, first - 1, *(c.number for c in cursor.checkpoints))
     scanned_to = common[-1].number if common else max(oldest - cursor.range_limit, 0)
-    weak = rolled_back(cursor.weak, scanned_to)
+    weak = remove_after(cursor.weak, scanned_to)
     return replace(cursor, scanned_to=scanned_to, checkpoints=common, weak=weak)
 
 
-def _thinned(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+def _thin_out(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     """All checkpoints of the newest 16 blocks, then one per aligned span; the spans double in length."""
     newest = checkpoints[-1].number
     thinned: dict[tuple[int, int], Checkpoint] = {}

@@ -35,13 +35,13 @@ def lease(store: Store, network: str) -> ScanLease | None:
     return store.get(ScanLease, ScanLease.KEY.of(network=network))
 
 
-def logged(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
+def find_logged(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
     """The log's entries with these ids, without those that do not exist; read in batches of 100."""
     found = store.get_many({LoggedTransfer.key_of(network, each): LoggedTransfer for each in ids})
     return {entry.transfer_id: entry for entry in found.values()}
 
 
-def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
+def list_logged(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
     """The log's entries of the blocks from `first` to `last`, in block order. One query per two blocks."""
     found: list[LoggedTransfer] = []
     for partition in range(first // BLOCKS_PER_PARTITION, last // BLOCKS_PER_PARTITION + 1):
@@ -50,23 +50,23 @@ def logged_in(store: Store, network: str, first: int, last: int) -> list[LoggedT
     return found
 
 
-def logged_again(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
-    """As `logged_in`, by one query, and one for each block that has entries."""
+def list_logged_again(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
+    """As `list_logged`, by one query, and one for each block that has entries."""
     return [
         entry
-        for number in logged_blocks(store, network, first, last)
-        for entry in logged_in(store, network, number, number)
+        for number in list_logged_blocks(store, network, first, last)
+        for entry in list_logged(store, network, number, number)
     ]
 
 
-def logged_blocks(store: Store, network: str, first: int, last: int, limit: int | None = None) -> list[int]:
+def list_logged_blocks(store: Store, network: str, first: int, last: int, limit: int | None = None) -> list[int]:
     """The blocks from `first` to `last` of which the log has entries, or the first `limit` of them. One query."""
     keys = LoggedBlock.KEY.all(network=network)
     blocks = store.query(LoggedBlock, keys._replace(first=f"{first:012}", last=f"{last:012}"), limit)
     return [each.block_number for each in blocks]
 
 
-def deferred(store: Store, network: str, places: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+def find_deferred(store: Store, network: str, places: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
     """Those of the transactions at places (block and hash) that are deferred; read in batches of 100."""
     of = DeferredTransaction.KEY.of
     keys = (of(network=network, block_number=number, tx_hash=tx_hash) for number, tx_hash in places)
@@ -74,13 +74,13 @@ def deferred(store: Store, network: str, places: Iterable[tuple[int, str]]) -> s
     return {(each.block_number, each.tx_hash) for each in found.values()}
 
 
-def deferred_after(store: Store, network: str, place: str, limit: int) -> tuple[DeferredTransaction, ...]:
+def list_deferred(store: Store, network: str, place: str, limit: int) -> tuple[DeferredTransaction, ...]:
     """The first deferred transactions behind a place, at most `limit`. One query."""
     keys = DeferredTransaction.KEY.all(network=network)
     return store.query(DeferredTransaction, keys._replace(first=place + FIRST_SORT_KEY), limit)
 
 
-def unrecorded(store: Store, payable_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
+def list_unrecorded(store: Store, payable_id: str, limit: int) -> tuple[UnrecordedTransfers, ...]:
     """The first work of a payable, at most `limit` parts, those that wait for a rate last. One query."""
     return store.query(UnrecordedTransfers, UnrecordedTransfers.KEY.all(payable_id=payable_id), limit)
 
@@ -99,7 +99,7 @@ def waiting_for_rates(store: Store, payable_id: str, limit: int, start: str) -> 
 
 def has_work(store: Store, payable_ids: Iterable[str]) -> bool:
     """Whether the recorder has work left for one of these payables. One query per payable, until one has work."""
-    return any(unrecorded(store, payable_id, 1) for payable_id in payable_ids)
+    return any(list_unrecorded(store, payable_id, 1) for payable_id in payable_ids)
 
 
 def is_unrecorded(store: Store, part: UnrecordedTransfers) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -45,7 +45,7 @@ def entries(
     The transfers must have the times of their blocks (`paid_at`).
     """
     return [
-        made_from(
+        make_from(
             LoggedTransfer,
             transfer,
             payable_id=payables[transfer.reference_topic].payable_id,
@@ -60,7 +60,7 @@ def entries(
     ]
 
 
-def emptied_addresses(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
+def addresses_of_emptied(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
     """The addresses for plain transfers that were emptied without an event, by which such entries are found again."""
     return {
         PlainAddress(each.emptied_address, each.token_address, each.payee, each.reference_topic)
@@ -69,7 +69,9 @@ def emptied_addresses(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
     }
 
 
-def reindexed(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
+def find_reindexed(
+    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
+) -> list[LoggedTransfer]:
     """The entries that had another log index before in the same block, which a node can only give by mistake."""
     return [entry for entry in found if (known := stored.get(entry.transfer_id)) and known.log_index != entry.log_index]
 
@@ -85,7 +87,9 @@ def to_compare(
     )
 
 
-def unrecorded(found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]) -> list[LoggedTransfer]:
+def select_unrecorded(
+    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
+) -> list[LoggedTransfer]:
     """The entries that the recorder has not recorded, whether they are new or not."""
     return [entry for entry in found if stored.get(entry.transfer_id, entry).state in _OPEN]
 
@@ -125,7 +129,7 @@ def work_of_fork(
     return parts
 
 
-def removed_by_fork(
+def find_removed(
     stored: Iterable[LoggedTransfer], hashes: Mapping[int, str | None], added: Iterable[LoggedTransfer]
 ) -> list[LoggedTransfer]:
     """The entries whose block is no longer canonical, which are those whose transfer is in another block now, too.
@@ -141,7 +145,7 @@ def removed_by_fork(
     ]
 
 
-def vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
+def find_vanished(removed: Iterable[LoggedTransfer], added: Iterable[LoggedTransfer]) -> list[LoggedTransfer]:
     """The removed transfers that are in none of the blocks that replaced theirs, without those reversed before."""
     found = {_identity(entry) for entry in added}
     return [entry for entry in removed if _identity(entry) not in found and entry.state is not TransferState.REVERSED]

@@ -18,7 +18,7 @@ def addresses(services: Services, network: str) -> tuple[PlainAddress, ...]:
 
     They are read after the newest block of a tick is known: what is offered later receives transfers only after it.
     """
-    found = plain_transfer_store.watched_on(services.store, network) if network != "tron" else ()
+    found = plain_transfer_store.list_watched(services.store, network) if network != "tron" else ()
     return tuple(PlainAddress(each.address, each.token_address, each.payee, each.topic) for each in found)
 
 

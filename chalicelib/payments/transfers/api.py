@@ -3,7 +3,7 @@
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
@@ -105,7 +105,7 @@ def _token_address(each: ClassifiedTransfer) -> str | None:
 
 
 def _display_address(transfer: UnmatchedTransfer, address: str) -> str:
-    return address_of_log(address, known_network(transfer.network).family)
+    return address_of_log(address, require_network(transfer.network).family)
 
 
 def _refund(refund: RefundOffer, value_form: ValueForm) -> RefundAnswer:

@@ -7,7 +7,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.nodes import NodesDisagree, unwrapped
+from chalicelib.chains.nodes.nodes import NodesDisagree, first_node_of
 from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links import store as link_store
@@ -20,7 +20,7 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.transfers import refund_offers, rules
 from chalicelib.payments.transfers.refund_offers import RefundOffer
-from chalicelib.payments.transfers.refund_references import kept
+from chalicelib.payments.transfers.refund_references import store_refunds
 from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -101,7 +101,7 @@ def _listing(services: Services, requests: Sequence[Request], link: Link | None,
     classified, is_truncated = list[ClassifiedTransfer](), False
     for request in requests:
         paid = payment_store.payments(services.store, request.request_id)
-        stored = payment_store.unmatched_transfers(services.store, request.request_id)
+        stored = payment_store.list_unmatched_transfers(services.store, request.request_id)
         classified += rules.classify(link, request, paid, stored)
         is_truncated = is_truncated or unmatched.may_be_truncated(request) or request.dust_count > 0
     listed = _with_refunds(services, classified[:MAX_LISTED], wallets)
@@ -145,12 +145,12 @@ def _with_refunds(
         if payer is not None and _unavailable(each, payer, wallets) is None
     }
     wanted = {refund_offers.refund_key(each, payer): (each.request, payer) for each, payer in known.items()}
-    offers = refund_offers.offers(known, kept(services, wanted))
+    offers = refund_offers.offers(known, store_refunds(services, wanted))
     too_many = f"One answer has {MAX_REFUNDS} refunds at most"
     return tuple(
         ListedTransfer(each, unavailable=unread.get(each, too_many))
         if each.refundable and each not in payers
-        else _listed_transfer(each, payers, wallets, offers.get(each))
+        else _answer_transfer(each, payers, wallets, offers.get(each))
         for each in classified
     )
 
@@ -167,7 +167,7 @@ def _payers(
     for each in refundable:
         by_hash.setdefault(each.transfer.tx_hash, []).append(each)
     try:
-        return _agreed_payers(services, refundable), {}
+        return _read_agreed_payers(services, refundable), {}
     except NodesDisagree:
         raise
     except ChainUnavailable as error:
@@ -178,7 +178,7 @@ def _payers(
     for paid_at_once in by_hash.values():
         try:
             if services.clock() < until:
-                payers |= _agreed_payers(services, paid_at_once)
+                payers |= _read_agreed_payers(services, paid_at_once)
                 continue
         except NodesDisagree:
             raise
@@ -188,14 +188,16 @@ def _payers(
     return payers, unread
 
 
-def _agreed_payers(
+def _read_agreed_payers(
     services: Services, refundable: Sequence[ClassifiedTransfer]
 ) -> dict[ClassifiedTransfer, PaymentSender | None]:
     if not refundable:
         return {}
-    paid = [refund_offers.paid_transfer(each.request, each.transfer, each.token) for each in refundable if each.token]
+    paid = [
+        refund_offers.paid_transfer_of(each.request, each.transfer, each.token) for each in refundable if each.token
+    ]
     chain = services.chains.of(refundable[0].request.network)
-    return _reachable_payers(refundable, agree(chain, lambda node: unwrapped(node).payers_of(paid)))
+    return _reachable_payers(refundable, agree(chain, lambda node: first_node_of(node).payers_of(paid)))
 
 
 def _reachable_payers(
@@ -213,7 +215,7 @@ def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> Payment
     return PaymentSender(origin.refund_to, is_wallet=True)
 
 
-def _listed_transfer(
+def _answer_transfer(
     each: ClassifiedTransfer,
     payers: Mapping[ClassifiedTransfer, PaymentSender | None],
     wallets: frozenset[str],

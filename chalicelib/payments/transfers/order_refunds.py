@@ -18,14 +18,14 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.rules import confirmed
+from chalicelib.payments.recording.rules import select_confirmed
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.transfers import refund_offers
 from chalicelib.payments.transfers.refund_offers import RefundOffer
-from chalicelib.payments.transfers.refund_references import kept
+from chalicelib.payments.transfers.refund_references import store_refunds
 from chalicelib.platform.services import Services
 
 MAX_RECEIPTS = 50
@@ -65,11 +65,11 @@ def refund(services: Services, name: str, viewer: Viewer, amount: str | None, to
         raise Conflict("Nothing is left to refund of this request")
     receiver, most = _receiver(services, request, to, left)
     token = currency_of(request)
-    wanted = most if amount is None else _parsed(amount, token.decimals)
+    wanted = most if amount is None else _parse_amount(amount, token.decimals)
     if wanted > most:
         raise Conflict(f"amount: no more than {format_amount(most, token.decimals)} {token.symbol} can be refunded")
     key = refund_offers.order_refund_key(request, receiver, token.id)
-    kept(services, {key: (request, receiver)})
+    store_refunds(services, {key: (request, receiver)})
     offer = refund_offers.offer_of(request, token, receiver, BaseUnits(wanted))
     return OrderRefund(request, offer, BaseUnits(left - wanted))
 
@@ -87,7 +87,7 @@ def _receiver(services: Services, request: Request, to: str | None, left: int) -
     named = None if to is None else _address(services, to, family_of(token))
     if named is not None and same_address(named, request.payee):
         raise BadRequest("to: the payee is who refunds")
-    payments = confirmed(payment_store.payments(services.store, request.request_id))
+    payments = select_confirmed(payment_store.payments(services.store, request.request_id))
     try:
         payers = _payers(services, request, payments)
     except ChainUnavailable:
@@ -120,7 +120,7 @@ def _payers(services: Services, request: Request, payments: Sequence[Payment]) -
     moved = sum(each.amount for each in payments)
     if len(payments) > MAX_RECEIPTS or moved != request.received:
         return None
-    paid = [refund_offers.paid_transfer(request, each, currency_of(request)) for each in payments]
+    paid = [refund_offers.paid_transfer_of(request, each, currency_of(request)) for each in payments]
     found = agree(services.chains.of(request.network), lambda node: node.payers_of(paid))
     by_address = _amounts_by_payer(request, payments, found)
     return None if by_address is None else _with_returned(services, request, by_address)
@@ -148,7 +148,7 @@ def _with_returned(services: Services, request: Request, paid: Mapping[str, int]
     return [_Payer(address, amount, returned[address]) for address, amount in paid.items()]
 
 
-def _parsed(amount: str, decimals: int) -> BaseUnits:
+def _parse_amount(amount: str, decimals: int) -> BaseUnits:
     try:
         return parse_amount(amount, decimals)
     except BadRequest as error:

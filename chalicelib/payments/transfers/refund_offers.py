@@ -56,7 +56,7 @@ def order_refund_key(request: Request, receiver: str, currency: str) -> RefundKe
     return reference_topic(_reference(request, receiver)), currency
 
 
-def paid_transfer(request: Request, transfer: Payment | UnmatchedTransfer, token: Token) -> PaidTransfer:
+def paid_transfer_of(request: Request, transfer: Payment | UnmatchedTransfer, token: Token) -> PaidTransfer:
     """A transfer as the node needs it: transaction hashes with 0x, on Tron, too."""
     tx_hash, address = "0x" + transfer.tx_hash.removeprefix("0x"), None if token.is_native else token.address
     return PaidTransfer(tx_hash, address, request.payee, transfer.amount, transfer.event_key)

@@ -114,8 +114,8 @@ def classify(
 
     Without a link a request does not expire, and nothing is late.
     """
-    counted = _classified_payments(link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
-    classified = (*counted, *(_classified_unmatched(link, request, each) for each in unmatched))
+    counted = _classify_payments(link, request, sorted(payments, key=lambda p: (p.block_number, p.log_index)))
+    classified = (*counted, *(_classify_unmatched(link, request, each) for each in unmatched))
     return tuple(sorted(classified, key=lambda each: _time_order(each.transfer)))
 
 
@@ -124,7 +124,7 @@ def without_payer(each: ClassifiedTransfer) -> ClassifiedTransfer:
     return replace(each, action=RecoveryAction.FIND_PAYER)
 
 
-def _classified_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
+def _classify_payments(link: Link | None, request: Request, payments: Sequence[Payment]) -> list[ClassifiedTransfer]:
     listed = sum(p.value for p in payments if p.status is PaymentStatus.CONFIRMED)
     is_owed = not request.is_cancelled and listed + request.dust_amount < request.due
     if_partial = RecoveryAction.PAY_REMAINING if is_owed else RecoveryAction.NONE
@@ -153,7 +153,7 @@ def _classification(
     return Classification.LATE if late else Classification.EXACT, RecoveryAction.NONE
 
 
-def _classified_unmatched(link: Link | None, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
+def _classify_unmatched(link: Link | None, request: Request, transfer: UnmatchedTransfer) -> ClassifiedTransfer:
     kind, token = Classification(transfer.reason), token_of(transfer)
     if kind is Classification.WRONG_TOKEN and transfer.payee != request.payee_in_logs:
         kind = Classification.WRONG_PAYEE

@@ -39,7 +39,7 @@ def anonymous_caller(
     return replace(_at_address(services, ANONYMOUS, origin, ip_address, reads_ban), sent_session=sent_session)
 
 
-def refused_caller(services: Services, origin: str | None, ip_address: str) -> Caller:
+def refuse_caller(services: Services, origin: str | None, ip_address: str) -> Caller:
     """A caller whose credential is wrong, identified by address; counted separately from anonymous ones. One read."""
     return _at_address(services, REFUSED, origin, ip_address, reads_ban=True)
 

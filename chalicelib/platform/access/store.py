@@ -9,7 +9,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.sessions.records import Session
-from chalicelib.platform.access.sessions.rules import named_in
+from chalicelib.platform.access.sessions.rules import parse_token
 from chalicelib.platform.storage.store import Store
 
 _KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
@@ -31,7 +31,7 @@ def records_of(
     wanted: dict[Key, type[Record]] = {Ban.KEY.of(caller=caller): Ban}
     if sent.mode is Mode.SESSION:
         wanted[Session.KEY.of(token_hash=secret_hash)] = Session
-        if (named := named_in(sent.secret)) is not None:
+        if (named := parse_token(sent.secret)) is not None:
             account_id, person_id = named
             wanted[Account.KEY.of(account_id=account_id)] = Account
             wanted[Membership.KEY.of(account_id=account_id, person_id=person_id)] = Membership

@@ -1,7 +1,7 @@
 """Views of the service itself: health, its OpenAPI document, and the document as a page."""
 
 from chalicelib.platform.emergency_stop.flows import stopped_since
-from chalicelib.platform.http.caching import cached
+from chalicelib.platform.http.caching import respond_with_file
 from chalicelib.platform.http.documents import OPENAPI, OPENAPI_3_0, document, reference_page
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.schemas import HealthAnswer
@@ -31,4 +31,4 @@ def openapi_3_0(call: Call[None, None]) -> HttpResponse:
 
 def show_docs(visit: Visit) -> HttpResponse:
     page = reference_page(visit.services.settings.api_url)
-    return cached(visit, page.text, page.version, page.headers)
+    return respond_with_file(visit, page.text, page.version, page.headers)

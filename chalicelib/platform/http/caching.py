@@ -8,7 +8,7 @@ from chalicelib.platform.http.view import Visit
 _FOREVER = "public, max-age=31536000, immutable"
 
 
-def cached(
+def respond_with_file(
     visit: Visit, text: str, version: str, headers: Mapping[str, str], *, has_version_in_path: bool = False
 ) -> HttpResponse:
     """Returns a file: cacheable for a year if the URL names its version, else to be revalidated; 304 if unchanged.

@@ -19,7 +19,7 @@ from chalicelib.platform.http.request import CHANGING, HttpRequest
 from chalicelib.platform.settings import Settings, origin_of
 
 
-def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCredential | None:
+def read_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCredential | None:
     """The credential of a request; None if the operation is public and none is sent. Raises Unauthorized.
 
     An operation that is only public ignores credentials. One that accepts other modes too checks a credential that is
@@ -27,7 +27,7 @@ def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
     """
     if accepted == (Mode.PUBLIC,):
         return None
-    headers, given = request.headers, _given(request.headers)
+    headers, given = request.headers, _credential_headers(request.headers)
     client_id = given.get("x-client-id")
     present = [(mode, given[name]) for mode, name in _HEADERS if name in given]
     usable = [(mode, secret) for mode, secret in present if mode in accepted]
@@ -43,10 +43,10 @@ def sent_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
     wrong = next((name for _, name in _HEADERS if name in given), None)
     if wrong is None and not present and session_token(headers):
         wrong = "A session"
-    raise Unauthorized(f"{wrong} is not accepted here: send {needed_for(accepted)}" if wrong else "Unauthorized")
+    raise Unauthorized(f"{wrong} is not accepted here: send {describe_accepted(accepted)}" if wrong else "Unauthorized")
 
 
-def needed_for(accepted: tuple[Mode, ...]) -> str:
+def describe_accepted(accepted: tuple[Mode, ...]) -> str:
     """The credentials that an operation accepts, in words."""
     return ", or ".join(_NAMES[mode] for mode in _NAMES if mode in accepted)
 
@@ -71,7 +71,7 @@ _KINDS = {"x-orchestrator-key": "orc_", "x-api-key": "key_", "x-client-id": "cli
 """How the value of each header begins (base/ids.py)."""
 
 
-def _given(headers: Mapping[str, str]) -> dict[str, str]:
+def _credential_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The credential headers that count, by name."""
     filled = {name: headers[name] for name in _KINDS if headers.get(name, "").strip()}
     values = list(filled.values())

@@ -19,7 +19,7 @@ def instant(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _known_instant(text: str) -> str:
+def _check_instant(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -64,7 +64,7 @@ OwnReference = Annotated[
 ]
 """The merchant's own name for what is paid. An empty text is none, as forms send it."""
 _INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z$"
-Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_known_instant)]
+Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_check_instant)]
 """An instant in UTC by ISO 8601, with at most milliseconds."""
 DestinationId = Annotated[
     str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")

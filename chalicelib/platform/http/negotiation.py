@@ -9,7 +9,7 @@ _PARAMETER = re.compile(rf"({_NAME})=({_NAME}|\"[^\"]*\")")
 _WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 
-def preferred(accept: str, offered: Sequence[str]) -> str:
+def choose_media_type(accept: str, offered: Sequence[str]) -> str:
     """The offered media type, such as `text/csv`, that has the highest weight.
 
     Of types with the same weight it is the one that is named more exactly, then the one that is named first, then the
@@ -17,7 +17,7 @@ def preferred(accept: str, offered: Sequence[str]) -> str:
     """
     weights: dict[str, tuple[float, int]] = {}
     try:
-        for range_, weight in map(_weighted, filter(None, map(str.strip, accept.lower().split(",")))):
+        for range_, weight in map(_parse_weight, filter(None, map(str.strip, accept.lower().split(",")))):
             weights.setdefault(range_, (weight, -len(weights)))
     except ValueError:
         return offered[0]
@@ -26,7 +26,7 @@ def preferred(accept: str, offered: Sequence[str]) -> str:
     return wanted if best[0] > 0 else offered[0]
 
 
-def _weighted(element: str) -> tuple[str, float]:
+def _parse_weight(element: str) -> tuple[str, float]:
     """A media range and its weight. Raises ValueError."""
     range_, *parameters = (part.strip() for part in element.split(";"))
     weight = "1"

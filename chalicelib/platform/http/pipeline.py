@@ -20,7 +20,7 @@ from chalicelib.base.errors import (
 )
 from chalicelib.platform.access.callers import Caller, check_executes
 from chalicelib.platform.access.credentials.flows import record_use
-from chalicelib.platform.access.flows import anonymous_caller, identify, refused_caller
+from chalicelib.platform.access.flows import anonymous_caller, identify, refuse_caller
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.presence import check_presence, check_second_factor
@@ -30,8 +30,8 @@ from chalicelib.platform.http.calling import call_of
 from chalicelib.platform.http.credentials import (
     bearer_token,
     effective_origin,
+    read_credential,
     refuse_foreign_pages,
-    sent_credential,
     session_token,
 )
 from chalicelib.platform.http.idempotency import run_once
@@ -59,7 +59,7 @@ _MAX_REASON = 500  # characters of an error message that are logged; a message m
 def handle(operation: Operation, view: View, services: Services, request: HttpRequest) -> Response:
     """The response of an operation. Every failure is turned into a response too."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=operation.name)
-    response = _guarded(services, lambda: _admit(operation, view, services, request))
+    response = _respond_to_errors(services, lambda: _admit(operation, view, services, request))
     if response.status != 500:  # a 500 is logged with its trace
         services.log.info("responded", extra={"status": response.status, **_reason(response)})
     with_session = operation.with_session and not response.is_foreign
@@ -70,7 +70,7 @@ def handle(operation: Operation, view: View, services: Services, request: HttpRe
 def handle_page(page: PageRoute, view: PageView, services: Services, request: HttpRequest) -> Response:
     """The response to a browser that requests a page or one of its files."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=page.name)
-    return to_chalice(_guarded(services, lambda: view(Visit(services, request))), request, {})
+    return to_chalice(_respond_to_errors(services, lambda: view(Visit(services, request))), request, {})
 
 
 def preflight(services: Services, request: HttpRequest, methods: Sequence[str], with_session: bool) -> Response:
@@ -86,7 +86,7 @@ def refuse_method(services: Services, request: HttpRequest, methods: Sequence[st
     return to_chalice(response, request, cors_headers(services.settings, request, with_session=False))
 
 
-def _guarded(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
+def _respond_to_errors(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
     """The response of `run`, or an error response if it raises."""
     try:
         return run()
@@ -105,14 +105,14 @@ def _admit(operation: Operation, view: View, services: Services, request: HttpRe
         refuse_repeated_headers(request)
         caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
-        return _refused(services, request, error)
+        return _refuse_caller(services, request, error)
     allowances = [count_call(services, caller, operation.rate)] if operation.rate else []
-    response = _guarded(services, lambda: _respond(operation, view, services, caller, request, allowances))
+    response = _respond_to_errors(services, lambda: _respond(operation, view, services, caller, request, allowances))
     return replace(response, headers={**limit_headers(allowances), **response.headers})
 
 
 def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
-    sent = sent_credential(request, operation.modes)
+    sent = read_credential(request, operation.modes)
     uses_cookie = sent is not None and sent.mode is Mode.SESSION and bearer_token(request.headers) is None
     if operation.signs_in or uses_cookie:
         refuse_foreign_pages(services.settings, request)
@@ -122,11 +122,11 @@ def _caller(operation: Operation, services: Services, request: HttpRequest) -> C
     return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 
 
-def _refused(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
+def _refuse_caller(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
     """The error response to a caller without a valid credential. It is counted by address, to limit guessing: 429 above
     the limit."""
     try:
-        caller = refused_caller(services, request.origin, request.ip_address)
+        caller = refuse_caller(services, request.origin, request.ip_address)
         response = error_response(error, limit_headers([count_call(services, caller, Rate.TIER)]))
     except TooManyRequests as too_many:
         response = error_response(too_many)

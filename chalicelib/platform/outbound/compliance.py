@@ -191,7 +191,7 @@ class Compliance:
     def _put(self, path: str, content: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
         status, body = self._send("PUT", path, content, key)
         if status in (400, 422):
-            raise ProviderRefused(tuple(name for name in _refused_fields(body) if name in content))
+            raise ProviderRefused(tuple(name for name in _fields_of_refusal(body) if name in content))
         if status not in (200, 201):
             raise ProviderUnavailable(f"status {status}")
         return object_of(body)
@@ -310,7 +310,7 @@ def _reason(fields: Mapping[str, Any]) -> str | None:
     return "".join(each for each in text if each.isprintable())[:_LONGEST_TEXT] or None
 
 
-def _refused_fields(body: bytes) -> tuple[str, ...]:
+def _fields_of_refusal(body: bytes) -> tuple[str, ...]:
     try:
         names = object_of(body).get("fields")
     except ProviderUnavailable:

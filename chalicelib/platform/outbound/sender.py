@@ -77,7 +77,7 @@ class WebhookSender:
         from requests_hardened.ip_filter import InvalidIPAddress, filter_host
 
         def look_up() -> None:
-            _checked_address(filter_host(host, port, allow_loopback=self._allow_loopback))
+            _parse_address(filter_host(host, port, allow_loopback=self._allow_loopback))
 
         try:
             _run_with_timeout(self._seconds, look_up)
@@ -249,7 +249,7 @@ def _adapter_class() -> type:
         def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
             resolve = super().build_connection_pool_key_attributes
             host, pool = _run_with_timeout(self._deadline.remaining(), lambda: resolve(request, verify, cert))
-            pinned = _checked_address(host["host"])
+            pinned = _parse_address(host["host"])
             # The pinned address is either ::1 or 127.0.0.1, and a local receiver may listen on the other one: try both.
             if pinned.is_loopback and urlsplit(request.url).hostname == "localhost":
                 host["host"] = "localhost"
@@ -257,13 +257,13 @@ def _adapter_class() -> type:
 
         def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
             pool = super().get_connection_with_tls_context(*args, **kwargs)
-            pool.ConnectionCls = _watched(pool.ConnectionCls, self._deadline)
+            pool.ConnectionCls = _watch_connections(pool.ConnectionCls, self._deadline)
             return pool
 
     return DeadlineAdapter
 
 
-def _watched(connection_class: Any, deadline: _Deadline) -> Any:
+def _watch_connections(connection_class: Any, deadline: _Deadline) -> Any:
     """A subclass of urllib3's http or https connection whose socket the deadline watches, from before TLS begins."""
 
     class WatchedConnection(past_interim(connection_class)):  # type: ignore[misc]
@@ -338,7 +338,7 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _checked_address(text: str) -> IPAddress:
+def _parse_address(text: str) -> IPAddress:
     """The IP address. Raises InvalidIPAddress for reserved and site-local ones (::/8, fec0::/10, ...).
 
     requests-hardened accepts those; addresses of ::/8 may embed a private IPv4 address.

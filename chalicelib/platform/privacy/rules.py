@@ -8,7 +8,7 @@ KEY_BYTES = 32
 _NONCE_BYTES, _TAG_BYTES = 12, 16
 
 
-def sealed(key: bytes, place: str, text: str, entropy: Entropy) -> str:
+def seal_text(key: bytes, place: str, text: str, entropy: Entropy) -> str:
     """The ciphertext of a text. It can be opened for the same `place` only, so that none is taken for another."""
     from Crypto.Cipher import AES
 
@@ -19,7 +19,7 @@ def sealed(key: bytes, place: str, text: str, entropy: Entropy) -> str:
     return base64.b64encode(nonce + tag + ciphertext).decode()
 
 
-def opened(key: bytes, place: str, ciphertext: str) -> str:
+def open_text(key: bytes, place: str, ciphertext: str) -> str:
     """The text that was sealed. Raises ValueError if key or place is another one, or if the ciphertext was changed."""
     from Crypto.Cipher import AES
 

@@ -101,7 +101,10 @@ def _plan_of(cls: type) -> _Plan:
         stored = [each for each in fields(cls) if hints[each.name] is not Counts]
         names = tuple(each.name for each in stored)
         encoders, decoders = zip(
-            *(_TEXT if each.metadata == COMPRESSED else _codec(_required(hints[each.name])) for each in stored),
+            *(
+                _TEXT if each.metadata == COMPRESSED else _codec(_type_without_none(hints[each.name]))
+                for each in stored
+            ),
             strict=True,
         )
         _PLANS[cls] = _Plan(
@@ -116,7 +119,7 @@ def _plan_of(cls: type) -> _Plan:
     return _PLANS[cls]
 
 
-def _required(hint: Any) -> Any:
+def _type_without_none(hint: Any) -> Any:
     """The type without None (`str` for `str | None`): fields that are None have no attribute."""
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         return next(arm for arm in typing.get_args(hint) if arm is not type(None))
@@ -151,17 +154,17 @@ def _text(value: Any) -> dict[str, Any]:
     return {"S": value.value if isinstance(value, Enum) else value}
 
 
-def _deflated(text: str) -> dict[str, Any]:
+def _deflate(text: str) -> dict[str, Any]:
     plain = text.encode()
     deflated = zlib.compress(plain)
     return {"B": deflated} if len(deflated) < len(plain) else {"S": text}
 
 
-def _inflated(value: str | bytes) -> str:
+def _inflate(value: str | bytes) -> str:
     return value if isinstance(value, str) else zlib.decompress(value).decode()
 
 
-_TEXT: tuple[Encode, Decode] = (_deflated, _inflated)
+_TEXT: tuple[Encode, Decode] = (_deflate, _inflate)
 """Those of a COMPRESSED field."""
 _PLAIN: dict[Any, tuple[Encode, Decode]] = {
     **dict.fromkeys((BaseUnits, Uint256), (lambda value: {"S": str(value)}, int)),

@@ -16,7 +16,7 @@ def add(update: Update, vanishes_at: datetime | None, limit: int, amount: int) -
     """Adds an amount to the attribute `calls` and returns the new count; None, and no change, beyond the limit."""
     if amount > limit:
         return None
-    response = _updated(
+    response = _run_update(
         update,
         UpdateExpression="SET #ttl = :ttl ADD calls :amount",
         ConditionExpression="attribute_not_exists(calls) OR calls <= :most",
@@ -33,7 +33,7 @@ def add(update: Update, vanishes_at: datetime | None, limit: int, amount: int) -
 
 def subtract(update: Update, amount: int) -> None:
     """Subtracts from the attribute `calls`, which never goes below 0; does nothing if the record has expired."""
-    _updated(
+    _run_update(
         update,
         UpdateExpression="ADD calls :less",
         ConditionExpression="calls >= :amount",
@@ -41,7 +41,7 @@ def subtract(update: Update, amount: int) -> None:
     )
 
 
-def _updated(update: Update, **parameters: Any) -> Any:
+def _run_update(update: Update, **parameters: Any) -> Any:
     """The response of an update; None if its condition does not hold. Raises Throttled."""
     from botocore.exceptions import ClientError  # only a process that calls AWS loads botocore
 

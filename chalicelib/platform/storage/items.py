@@ -45,7 +45,7 @@ def record_of(cls: type[T], item: codec.Attributes) -> T:
     return codec.decode(cls, item)
 
 
-def created(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
+def put_of(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
     """The put of a record that does not exist; `write_id` is an attribute of it if it is put alone."""
     item = item_of(record, key)
     if write_id is not None:
@@ -53,8 +53,8 @@ def created(record: Record, key: Key, write_id: str | None = None) -> dict[str, 
     return {"Item": item, **version_is(0)}
 
 
-def changed(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
-    """The update of a stored item to a record; `write_id` as in `created`.
+def update_of(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
+    """The update of a stored item to a record; `write_id` as in `put_of`.
 
     It sets the attributes that the record has, and removes those that its class knows and the record has not. Others
     stay as they are: newer code has written them, which runs beside this one while a version is deployed.
@@ -131,7 +131,7 @@ def ttl_of(vanishes_at: datetime | None) -> dict[str, str]:
     return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
 
 
-def added(record: Record, amounts: Mapping[str, int]) -> dict[str, Any]:
+def add_of(record: Record, amounts: Mapping[str, int]) -> dict[str, Any]:
     """The update that adds amounts to the counts of an item, which has the other fields of the record from then on."""
     fields = {name: value for name, value in codec.encode(record).items() if name != "version"}
     counts = {codec.COUNT + name: {"N": str(amount)} for name, amount in amounts.items()}

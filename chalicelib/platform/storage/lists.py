@@ -18,7 +18,7 @@ def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attri
     if span.first > span.last:  # DynamoDB refuses to look for what is between them
         return items, None
     for turn in range(queries):
-        response = query(**_parameters(span), **_looked_at(span, limit + 1, turn), **start)
+        response = query(**_parameters(span), **_split_budget(span, limit + 1, turn), **start)
         items += response["Items"]
         start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
         if len(items) > limit or not start:
@@ -61,7 +61,7 @@ def _parameters(span: Span) -> dict[str, Any]:
     }
 
 
-def _looked_at(span: Span, wanted: int, turn: int) -> dict[str, int]:
+def _split_budget(span: Span, wanted: int, turn: int) -> dict[str, int]:
     """How many records a query looks at, which DynamoDB ends at 1 MB; `turn` counts the queries before it."""
     if not span.within:
         return {"Limit": wanted}

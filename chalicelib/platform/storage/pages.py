@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at, skipped
+from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at, place_of_offset
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Record
 from chalicelib.platform.storage.store import Store
 
@@ -79,7 +79,7 @@ def page_at(
     if days is None:
         (total, is_exact), left = store.count_listed(cls, span, MOST_QUERIES), offset
     else:
-        (last, left), total, is_exact = skipped(days, offset), sum(days.values()), True
+        (last, left), total, is_exact = place_of_offset(days, offset), sum(days.values()), True
         span = replace(span, last=min(span.last, last))
     if is_exact and offset >= total:
         return ListPage((), None, offset, total)

@@ -71,7 +71,7 @@ class Queue:
 
 
 @contextmanager
-def received(body: str) -> Iterator[None]:
+def continue_chain(body: str) -> Iterator[None]:
     """While a message with this body is handled: what is sent then continues its chain."""
     token = _hop.set(json.loads(body).get("hop", 0) + 1)
     try:

@@ -17,7 +17,7 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 
-def retried(attempts: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def retry_conflicts(attempts: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Has a function run again from its first read on when it raises WriteConflict, `attempts` times in all.
 
     The last conflict is raised. What the function does after its write must not raise WriteConflict: that would repeat
@@ -26,7 +26,7 @@ def retried(attempts: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(run: Callable[P, R]) -> Callable[P, R]:
         @wraps(run)
-        def repeated(*args: P.args, **kwargs: P.kwargs) -> R:
+        def run_again(*args: P.args, **kwargs: P.kwargs) -> R:
             for _ in range(attempts - 1):
                 try:
                     return run(*args, **kwargs)
@@ -34,7 +34,7 @@ def retried(attempts: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     continue
             return run(*args, **kwargs)
 
-        return repeated
+        return run_again
 
     return decorate
 

@@ -22,12 +22,12 @@ from chalicelib.platform.storage.clients import CHANGED, CONTENTION, THROTTLES, 
 from chalicelib.platform.storage.clients import Throttled as Throttled
 from chalicelib.platform.storage.items import (
     DUE_SHARDS,
-    added,
+    add_of,
     attributes_of,
-    changed,
-    created,
     item_of,
+    put_of,
     record_of,
+    update_of,
     version_is,
 )
 from chalicelib.platform.storage.writes import Absent as Absent
@@ -35,7 +35,7 @@ from chalicelib.platform.storage.writes import Add as Add
 from chalicelib.platform.storage.writes import Delete as Delete
 from chalicelib.platform.storage.writes import Unchanged as Unchanged
 from chalicelib.platform.storage.writes import Write as Write
-from chalicelib.platform.storage.writes import written as written
+from chalicelib.platform.storage.writes import with_next_version as with_next_version
 
 if TYPE_CHECKING:
     from chalicelib.platform.storage.scans import Scanned
@@ -274,13 +274,13 @@ class Store:
         Returns the first one, a record with its new version. Raises WriteConflict if a version is not the expected one.
         Retries while another transaction holds a record, which DynamoDB reports before it checks conditions. A single
         record needs no transaction, at half the price. Attributes of a stored item that its class does not know stay:
-        newer code has written them (`items.changed`).
+        newer code has written them (`items.update_of`).
 
         A write that was applied and whose response was lost is sent again and is no conflict with itself: all attempts
         at a transaction have one token, and a single write stores a random `write_id`.
         """
         self._join(self._apply, (first, *others))
-        return written(first) if isinstance(first, Record) else first
+        return with_next_version(first) if isinstance(first, Record) else first
 
     def write_apart(self, *writes: Write) -> None:
         """As `write`, without what this store joins to its writes: it is not a step of the request that is served."""
@@ -376,15 +376,15 @@ class Store:
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
             case Add(record, amounts):
-                return {"Update": {**self._table_and_key(record.key), **added(record, amounts)}}
+                return {"Update": {**self._table_and_key(record.key), **add_of(record, amounts)}}
         return self._record(write)
 
     def _record(self, record: Record, write_id: str | None = None) -> dict[str, Any]:
         """The put of a new record, or the update of a stored one."""
         key = record.key
         if record.version == 0:
-            return {"Put": {"TableName": self._table(key.table), **created(record, key, write_id)}}
-        return {"Update": {**self._table_and_key(key), **changed(record, key, write_id)}}
+            return {"Put": {"TableName": self._table(key.table), **put_of(record, key, write_id)}}
+        return {"Update": {**self._table_and_key(key), **update_of(record, key, write_id)}}
 
     def _table_and_key(self, key: Key) -> dict[str, Any]:
         return {"TableName": self._table(key.table), "Key": attributes_of(key)}

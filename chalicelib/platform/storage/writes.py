@@ -43,7 +43,7 @@ Write = Record | Delete | Absent | Unchanged | Add
 R = TypeVar("R", bound=Record)
 
 
-def written(record: R) -> R:
+def with_next_version(record: R) -> R:
     """A record as it is stored after it was written: with the next version. Copied as `replace` does, in a tenth of the
     time."""
     changed: R = object.__new__(type(record))

@@ -66,7 +66,7 @@ def refusal(move: Move, ledger: Ledger, balances: Sequence[TokenBalances]) -> st
     return None
 
 
-def booked(
+def book_changes(
     entries: Mapping[Place, Holding], changes: Sequence[tuple[RelayedTransaction, bool]], now: datetime
 ) -> Booking:
     """What changes when transactions of one account begin to be counted (True), or end to be (False)."""

@@ -13,7 +13,7 @@ from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import retry, try_write
-from chalicelib.platform.storage.store import WriteConflict, written
+from chalicelib.platform.storage.store import WriteConflict, with_next_version
 from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
@@ -131,7 +131,7 @@ def queue_tending(services: Services, circuit: Circuit) -> None:
 def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: Delivery, body: str) -> None:
     probing = circuit_rules.begin_probe(circuit, services.clock())
     if try_write(services.store, probing):
-        _attempt(services, endpoint, written(probing), delivery, body, is_probe=True)
+        _attempt(services, endpoint, with_next_version(probing), delivery, body, is_probe=True)
     else:
         _set_aside(services, delivery)  # another worker makes the probe
 

@@ -5,7 +5,14 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice
 
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, Store, Write, WriteConflict, written
+from chalicelib.platform.storage.store import (
+    LARGEST_TRANSACTION,
+    Delete,
+    Store,
+    Write,
+    WriteConflict,
+    with_next_version,
+)
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.deliveries.records import LIST_SHARDS, Delivery, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -79,7 +86,7 @@ def change_all(store: Store, changes: Sequence[Change]) -> tuple[Delivery, ...]:
         chunk = changes[start : start + CHUNK]
         try:
             store.write(*(write for each in chunk for write in _writes(each)))
-            stored += [written(after) for _, after in chunk]
+            stored += [with_next_version(after) for _, after in chunk]
         except WriteConflict:
             stored += _one_by_one(store, chunk)
     return tuple(stored)

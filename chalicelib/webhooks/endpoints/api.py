@@ -68,7 +68,7 @@ def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
 
 def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookAnswer:
     endpoint = endpoint_of(call, call.query)
-    is_active, events, is_confirmed = (call.body or UpdateWebhook()).applied_to(endpoint)
+    is_active, events, is_confirmed = (call.body or UpdateWebhook()).apply_to(endpoint)
     _check_may_change(call, is_confirmed or endpoint.is_confirmed)
     return WebhookAnswer.of(flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
 

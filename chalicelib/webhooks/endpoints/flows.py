@@ -11,11 +11,11 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import entry
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint
-from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, chosen_events
+from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, parse_events
 
 _TRIES = 3 * MAX_ENDPOINTS
 """A registration fails at each one that is written while it counts: at most MAX_ENDPOINTS of each of two kinds."""
@@ -38,7 +38,7 @@ def register(
     has a webhook for already, for unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client
     id alone, only its public webhooks are compared and counted.
     """
-    chosen = chosen_events(events)
+    chosen = parse_events(events)
     services.sender.check(url)
     now = services.clock()
     source = source or ids.Source(now, services.entropy)
@@ -59,7 +59,7 @@ def register(
     absent = [Absent(each) for each in others]
     audited = _audit_entry(services, actor, endpoint, "created")
 
-    @retried(_TRIES)
+    @retry_conflicts(_TRIES)
     def write() -> Endpoint:
         registrations = store.registrations(services.store, endpoint.owner)  # before what it guards is counted
         check_room(store.endpoints(services.store, actor.account_id, client_id), endpoint)
@@ -101,7 +101,7 @@ def change(
     No write if nothing differs. Raises BadRequest.
     """
     is_confirmed = is_confirmed and endpoint.is_public
-    changed = replace(endpoint, is_active=is_active, events=chosen_events(events), is_confirmed=is_confirmed)
+    changed = replace(endpoint, is_active=is_active, events=parse_events(events), is_confirmed=is_confirmed)
     verbs = []
     if changed.is_active != endpoint.is_active:
         verbs.append("switched_on" if is_active else "switched_off")

@@ -36,7 +36,7 @@ def check_room(endpoints: Iterable[Endpoint], new: Endpoint) -> None:
         raise BadRequest(f"No more than {MAX_ENDPOINTS} webhooks: delete one first")
 
 
-def chosen_events(texts: Sequence[str]) -> tuple[str, ...]:
+def parse_events(texts: Sequence[str]) -> tuple[str, ...]:
     """The CHOICES of a webhook, each once. Raises BadRequest, which lists all choices, for any other text."""
     for text in texts:
         if text not in CHOICES:

@@ -50,7 +50,7 @@ class UpdateWebhook(Input):
         "session. Others always get it",
     )
 
-    def applied_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str], bool]:
+    def apply_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str], bool]:
         """Whether the webhook is active, which events it receives, and whether it is confirmed, after the change."""
         sent = self.model_fields_set
         if not sent:

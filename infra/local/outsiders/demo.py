@@ -99,7 +99,7 @@ class Shop:
         """Sends POST to `/v2/secure-payments<path>`."""
         return self._object("POST", f"/v2/secure-payments{path}", 201, self._all, body)
 
-    def refused(self, path: str, body: dict[str, Any]) -> str:
+    def post_refused(self, path: str, body: dict[str, Any]) -> str:
         """Sends POST to `/v2/secure-payments<path>`, which is refused as wrong; returns why."""
         return str(self._object("POST", f"/v2/secure-payments{path}", 400, self._all, body)["message"])
 
@@ -112,7 +112,7 @@ class Shop:
     def new(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._object("POST", path, 201, self._all, body)
 
-    def done(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def post_done(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Sends POST for what changes nothing but the state of a record."""
         return self._object("POST", path, 200, self._all, body)
 
@@ -201,7 +201,7 @@ class Demo:
         """Returns the body of /pay. Raises Failed if the payer's balance is too small."""
         with self.steps.step("take the calldata") as result:
             body = self.shop.calldata(token, wallet, more)
-            result.append(f"200, {described(body)}")
+            result.append(f"200, {describe_body(body)}")
         return body
 
     def send(self, payer: Payer, body: dict[str, Any]) -> list[str]:
@@ -308,7 +308,7 @@ def fee(*amounts: str) -> Decimal:
     return sum((Decimal(amount) for amount in amounts), Decimal(0)) * Decimal(FEE_PERCENT) / 100
 
 
-def described(body: dict[str, Any]) -> str:
+def describe_body(body: dict[str, Any]) -> str:
     """Returns the transactions of a body in words. Raises Failed if the payer's balance is too small."""
     transactions, payments = body["transactions"], _payments(body)
     if body["metadata"]["hasEnoughBalance"] is not True:

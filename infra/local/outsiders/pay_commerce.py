@@ -62,7 +62,7 @@ def execute(demo: Demo, what: str, path: str, body: dict[str, Any], **awaited: i
     """Has the service execute an operation, and waits until the status has an amount, as a step."""
     ((name, amount),) = awaited.items()
     with demo.steps.step(what) as result:
-        done = demo.shop.done(path, body)
+        done = demo.shop.post_done(path, body)
         result.append(f"200, {done['status']}, {str(done['transactionHash'])[:18]}...")
         deadline = time.monotonic() + DETECTION_SECONDS
         while (found := demo.shop.get(f"{path.rpartition('/')[0]}/status"))[name] != str(amount):

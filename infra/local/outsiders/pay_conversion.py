@@ -7,7 +7,7 @@ import time
 from decimal import Decimal
 from typing import Any
 
-from demo import EVENTS, Demo, Expected, Failed, described, fresh_address
+from demo import EVENTS, Demo, Expected, Failed, describe_body, fresh_address
 from pay_request import calldata, create, export, find, read_paid
 from payer import Payer
 
@@ -30,7 +30,7 @@ def pay(demo: Demo, invoice: str, amount: str, token: str, network: str) -> None
     payer, payee, currency = demo.payer(network), fresh_address(), demo.currency(token, network)
     body = {"payee": payee, "amount": amount, "invoiceCurrency": invoice, "paymentCurrency": token}
     request_id = create(demo, f"create a request for {amount} {invoice}", body)
-    quote = priced(demo, request_id, payer)
+    quote = take_calldata(demo, request_id, payer)
     conversion = quote["metadata"]["conversion"]
     costs = Decimal(conversion["paymentAmount"])
     if conversion["way"] == "on_chain":
@@ -51,13 +51,13 @@ def pay(demo: Demo, invoice: str, amount: str, token: str, network: str) -> None
     export(demo, request_id)
 
 
-def priced(demo: Demo, request_id: str, payer: Payer) -> dict[str, Any]:
+def take_calldata(demo: Demo, request_id: str, payer: Payer) -> dict[str, Any]:
     """Takes the calldata as a step, with the numbers of the conversion."""
     with demo.steps.step("take the calldata") as result:
         body = calldata(demo, request_id, payer)
         conversion = body["metadata"]["conversion"]
         text = f"{conversion['invoiceAmount']} {conversion['invoiceCurrency']} = {conversion['paymentAmount']}"
-        result.append(f"200, {described(body)}")
+        result.append(f"200, {describe_body(body)}")
         result.append(f"{text} {conversion['paymentCurrency']}")
         result.append(f"rate {conversion['rate']} by {conversion['rateSource']}")
         if conversion["way"] == "quoted":

@@ -34,7 +34,7 @@ def fail(demo: Demo, payer: Payer, currency: Currency) -> str:
     there = demo.payer(currency.network)
     with demo.must_receive(there.balance, [Expected("payer", payer.address, currency, due)]):
         link = create(demo, currency, demo.stack["payee"], amount, fee_address)
-        with paused_relayer(demo):
+        with pause_relayer(demo):
             *_, sent = pay(demo, payer, link["token"])
             with demo.steps.step("the payment fails there") as result:
                 command(demo, "fill", {"txHash": sent, "fails": True})
@@ -93,7 +93,7 @@ def pay(demo: Demo, payer: Payer, token: str) -> list[str]:
 
 
 @contextmanager
-def paused_relayer(demo: Demo) -> Iterator[None]:
+def pause_relayer(demo: Demo) -> Iterator[None]:
     command(demo, "relayer", {"isPaused": True})
     try:
         yield

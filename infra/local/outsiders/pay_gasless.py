@@ -57,7 +57,7 @@ def sign(demo: Demo, payer: Payer, request_id: str, fee_address: str) -> dict[st
         result.append(f"200, {offer['total']} in all, of which {offer['networkFee']} for the network")
     with demo.steps.step("sign it, and send the signature") as result:
         body = {"signature": payer.sign_permit(json.loads(offer["typedData"]))}
-        made = demo.shop.done(f"/v2/gasless-payments/{offer['gaslessPaymentId']}", body)
+        made = demo.shop.post_done(f"/v2/gasless-payments/{offer['gaslessPaymentId']}", body)
         result.append(f"200, {made['status']}")
     return offer
 

@@ -41,7 +41,7 @@ def ask_ens(demo: Demo) -> str:
 
 def refuse(demo: Demo) -> None:
     with demo.steps.step(f"create a link for {WRITTEN_OTHERWISE}") as result:
-        result.append(f"400, {demo.shop.refused('', body_of(WRITTEN_OTHERWISE))}")
+        result.append(f"400, {demo.shop.post_refused('', body_of(WRITTEN_OTHERWISE))}")
 
 
 def create(demo: Demo, payee: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from demo import EVENTS, Demo, Expected, described, fresh_address
+from demo import EVENTS, Demo, Expected, describe_body, fresh_address
 from pay_request import find, read_paid
 
 NETWORK = "base"
@@ -25,7 +25,7 @@ def run(demo: Demo) -> None:
     with demo.must_receive(payer.balance, expected):
         with demo.steps.step(f"create and price {len(ITEMS)} payouts") as result:
             batch = demo.shop.new("/v2/payouts/batch", {"requests": items, "payer": payer.address})
-            result.append(f"201, {described(batch)}")
+            result.append(f"201, {describe_body(batch)}")
         request_ids = [each["requestId"] for each in batch["requests"]]
         demo.send(payer, batch)
         demo.await_deliveries(request_ids, EVENTS)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from demo import EVENTS, FEE_PERCENT, Demo, Expected, Failed, described, fee, fresh_address
+from demo import EVENTS, FEE_PERCENT, Demo, Expected, Failed, describe_body, fee, fresh_address
 from payer import Payer
 
 NETWORK, CURRENCY, AMOUNT = "sepolia", "fUSDC-sepolia", "12.50"
@@ -23,7 +23,7 @@ def run(demo: Demo) -> None:
         fees = f"&feePercentage={FEE_PERCENT}&feeAddress={fee_address}"
         with demo.steps.step("take the calldata") as result:
             quote = calldata(demo, request_id, payer, fees)
-            result.append(f"200, {described(quote)}")
+            result.append(f"200, {describe_body(quote)}")
         demo.send(payer, quote)
         demo.await_deliveries([request_id], EVENTS)
     read_paid(demo, request_id)

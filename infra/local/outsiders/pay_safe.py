@@ -45,7 +45,7 @@ def run(demo: Demo) -> None:
         with demo.steps.step("owners sign and propose") as result:
             nonce = _get(f"{service}/safes/{safe['address']}/")["nonce"]
             transaction = _transaction(checkout["safeTransaction"], nonce)
-            hash_, signatures = _signed(executor.chain_id(), safe, transaction)
+            hash_, signatures = _sign_transaction(executor.chain_id(), safe, transaction)
             proposal = {**transaction, "contractTransactionHash": hash_, "sender": safe["owners"][0]["address"]}
             _post(f"{service}/safes/{safe['address']}/multisig-transactions/", proposal)
             result.append(f"{hash_[:18]}... with nonce {nonce}, by {len(signatures)} of {len(safe['owners'])}")
@@ -74,7 +74,7 @@ def _transaction(call: dict[str, Any], nonce: int) -> dict[str, Any]:
     return {**fields, **gas, "nonce": nonce}
 
 
-def _signed(chain_id: int, safe: dict[str, Any], transaction: dict[str, Any]) -> tuple[str, list[bytes]]:
+def _sign_transaction(chain_id: int, safe: dict[str, Any], transaction: dict[str, Any]) -> tuple[str, list[bytes]]:
     """Returns (safeTxHash, signatures of the first `threshold` owners in the order of their addresses)."""
     domain = {
         "EIP712Domain": [{"name": "chainId", "type": "uint256"}, {"name": "verifyingContract", "type": "address"}]

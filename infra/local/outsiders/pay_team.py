@@ -48,12 +48,12 @@ class Person:
 
     def sign_in_by(self, wallet: Any) -> None:
         asked = self.send("POST", "/v1/auth/wallet/challenge", {"address": wallet.address}, 201)
-        self.send("POST", "/v1/auth/wallet/verify", _signed(wallet, asked))
+        self.send("POST", "/v1/auth/wallet/verify", _sign_asked(wallet, asked))
 
     def add(self, wallet: Any) -> None:
         """Makes the wallet another way to sign in."""
         asked = self.send("POST", "/v1/auth/identities/challenge", {"address": wallet.address}, 201)
-        self.send("POST", "/v1/auth/identities", _signed(wallet, asked), 201)
+        self.send("POST", "/v1/auth/identities", _sign_asked(wallet, asked), 201)
 
     def link_in_mail(self, page: str) -> str:
         """The token of the link to a page in the newest mail that the local mailbox has for the person."""
@@ -117,7 +117,7 @@ def waits(demo: Demo, ann: Person, bob: Person) -> None:
         result.append("200, the key is worth nothing: 401")
 
 
-def _signed(wallet: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _sign_asked(wallet: Any, asked: dict[str, Any]) -> dict[str, Any]:
     signature = wallet.sign_message(encode_defunct(text=asked["message"])).signature.hex()
     fields = {name: asked[name] for name in ("challengeId", "nonce", "message")}
     return {**fields, "signature": "0x" + signature.removeprefix("0x")}

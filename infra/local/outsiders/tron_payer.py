@@ -45,7 +45,7 @@ class TronpyPayer:
         sent = self.client.trx.transfer(self.address, recipient, sun).build().sign(self._key).broadcast()
         return dict(sent.wait(timeout=_PATIENCE_SECONDS, interval=_POLL_SECONDS))
 
-    def built(self, transaction: dict[str, Any]) -> Any:
+    def build(self, transaction: dict[str, Any]) -> Any:
         """Returns tronpy's unsigned transaction."""
         call = {
             "owner_address": self._key.public_key.to_hex_address(),
@@ -57,7 +57,7 @@ class TronpyPayer:
         return builder.fee_limit(transaction.get("feeLimit", FEE_LIMIT)).build()
 
     def _pay(self, transaction: dict[str, Any]) -> dict[str, Any]:
-        sent = self.built(transaction).sign(self._key).broadcast()
+        sent = self.build(transaction).sign(self._key).broadcast()
         return _successful(sent.wait(timeout=_PATIENCE_SECONDS, interval=_POLL_SECONDS))
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.accounts.api_keys.rules import (
     ApiKeySettings,
-    changed_api_key,
+    apply_settings,
     new_api_key,
     parse_time,
-    toggled_api_key,
+    toggle_api_key,
 )
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Source
@@ -70,16 +70,16 @@ def test_a_key_ends_in_the_future_or_never() -> None:
 
 def test_what_is_not_said_does_not_change() -> None:
     record = made({"label": "one", "scopes": ["audit:read"], "allowed_ips": ["::1"], "expires_at": START + TICK})
-    changed = changed_api_key(record, {"label": "two"}, START)
+    changed = apply_settings(record, {"label": "two"}, START)
     assert changed.label == "two"
     assert (changed.scopes, changed.allowed_ips, changed.expires_at) == (("audit:read",), ("::1/128",), START + TICK)
-    assert changed_api_key(record, {"expires_at": None}, START).expires_at is None
+    assert apply_settings(record, {"expires_at": None}, START).expires_at is None
 
 
 def test_a_key_is_switched_off_and_on() -> None:
-    off = toggled_api_key(made({}))
+    off = toggle_api_key(made({}))
     assert off.status is CredentialStatus.INACTIVE
-    assert toggled_api_key(off).status is CredentialStatus.ACTIVE
+    assert toggle_api_key(off).status is CredentialStatus.ACTIVE
 
 
 @pytest.mark.parametrize("text", ["2027-01-31T12:00:00Z", "2027-01-31T13:00:00+01:00"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.accounts.branding.images import MAX_BASE64, MAX_BYTES, MAX_SIDE, sanitised_logo, size_of
+from chalicelib.accounts.branding.images import MAX_BASE64, MAX_BYTES, MAX_SIDE, sanitise_logo, size_of
 from chalicelib.base.errors import BadRequest
 from tests.accounts.branding.png import END, SIGNATURE, Chunk, chunk, header, picture, pixels, png, text
 
@@ -15,7 +15,7 @@ PALETTE: Chunk = (b"PLTE", bytes(6))
 
 
 def kept(data: bytes) -> bytes:
-    return b64decode(sanitised_logo(text(data)))
+    return b64decode(sanitise_logo(text(data)))
 
 
 @pytest.mark.parametrize(
@@ -249,21 +249,21 @@ def test_it_is_at_most_32_kb() -> None:
 def test_a_text_that_is_too_long_is_not_decoded() -> None:
     for sent in ("%" * (MAX_BASE64 + 1), "A" * 10**6):
         with pytest.raises(BadRequest, match="^logo: the image is larger than 32 kB$"):
-            sanitised_logo(sent)
+            sanitise_logo(sent)
     with pytest.raises(BadRequest, match="^logo must be a PNG image in base64$"):
-        sanitised_logo("%" * MAX_BASE64)
+        sanitise_logo("%" * MAX_BASE64)
 
 
 @pytest.mark.parametrize("sent", [text(png()) + "\n", "%%%%" + text(png())])
 def test_base64_holds_no_other_characters(sent: str) -> None:
     with pytest.raises(BadRequest, match="^logo must be a PNG image in base64$"):
-        sanitised_logo(sent)
+        sanitise_logo(sent)
 
 
 @pytest.mark.parametrize("sent", ["", "%%%", "data:image/png;base64," + text(png()), text(png())[:-1], "é"])
 def test_what_is_no_base64_is_refused(sent: str) -> None:
     with pytest.raises(BadRequest, match="^logo"):
-        sanitised_logo(sent)
+        sanitise_logo(sent)
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.accounts.client_ids.rules import ClientIdSettings, changed_client_id, new_client_id
+from chalicelib.accounts.client_ids.rules import ClientIdSettings, apply_settings, new_client_id
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
@@ -60,7 +60,7 @@ def test_a_fee_needs_an_address_and_an_address_no_fee() -> None:
         made({"fee_percentage": "1"})
     assert made({"fee_address": FEE_ADDRESS}).fee_percentage is None
     with pytest.raises(BadRequest, match="feeAddress is required when feePercentage is set"):
-        changed_client_id(made(FEE), {"fee_address": None}, LATER)
+        apply_settings(made(FEE), {"fee_address": None}, LATER)
 
 
 @pytest.mark.parametrize(("field", "name"), [("fee_address", "feeAddress"), ("operator_wallet_address", "operatorWalletAddress")])
@@ -78,18 +78,18 @@ def test_an_address_is_stored_with_its_checksum_and_is_not_zero(field: str, name
 
 def test_a_change_is_dated_and_leaves_the_rest_and_none_unsets() -> None:
     one = made({**FEE, "label": "one", "allowed_domains": ["https://shop.example"]})
-    changed = changed_client_id(one, {"label": "two"}, LATER)
+    changed = apply_settings(one, {"label": "two"}, LATER)
     assert (changed.label, changed.updated_at, changed.created_at) == ("two", LATER, START)
     assert (changed.allowed_domains, changed.fee_percentage) == (("https://shop.example",), "1.5")
-    unset = changed_client_id(one, {"fee_percentage": None, "fee_address": None}, LATER)
+    unset = apply_settings(one, {"fee_percentage": None, "fee_address": None}, LATER)
     assert (unset.fee_percentage, unset.fee_address) == (None, None)
 
 
 def test_a_revoked_client_id_stays_revoked_and_an_inactive_one_may_come_back() -> None:
-    revoked = changed_client_id(made({}), {"status": CredentialStatus.REVOKED}, LATER)
+    revoked = apply_settings(made({}), {"status": CredentialStatus.REVOKED}, LATER)
     for status in (CredentialStatus.ACTIVE, CredentialStatus.INACTIVE):
         with pytest.raises(BadRequest, match="cannot reactivate revoked ID"):
-            changed_client_id(revoked, {"status": status}, LATER)
-    assert changed_client_id(revoked, {"label": "old"}, LATER).status is CredentialStatus.REVOKED
-    inactive = changed_client_id(made({}), {"status": CredentialStatus.INACTIVE}, LATER)
-    assert changed_client_id(inactive, {"status": CredentialStatus.ACTIVE}, LATER).status is CredentialStatus.ACTIVE
+            apply_settings(revoked, {"status": status}, LATER)
+    assert apply_settings(revoked, {"label": "old"}, LATER).status is CredentialStatus.REVOKED
+    inactive = apply_settings(made({}), {"status": CredentialStatus.INACTIVE}, LATER)
+    assert apply_settings(inactive, {"status": CredentialStatus.ACTIVE}, LATER).status is CredentialStatus.ACTIVE

@@ -16,9 +16,9 @@ from chalicelib.accounts.members.rules import (
     check_open,
     check_room,
     invitations_by,
-    named_in,
     new_invitation,
     new_secret,
+    parse_secret,
 )
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.platform.access.credentials.records import Account
@@ -90,7 +90,7 @@ def test_members_and_open_invitations_count_alike_and_what_is_accepted_has_its_p
 def test_an_invitation_has_a_secret_that_names_it_and_only_its_hash_is_kept() -> None:
     secret = new_secret(ACCOUNT, START, entropy())
     invitation = new_invitation(secret, "bob@shop.example", Role.ADMIN, "ann", START)
-    assert named_in(secret) == (ACCOUNT, invitation.invitation_id)
+    assert parse_secret(secret) == (ACCOUNT, invitation.invitation_id)
     assert secret not in repr(invitation) and secret.rpartition(".")[2] not in repr(invitation)
     assert len(secret.rpartition(".")[2]) == 43
     last = START + timedelta(days=7) - timedelta(milliseconds=1)
@@ -105,7 +105,7 @@ def test_an_invitation_has_a_secret_that_names_it_and_only_its_hash_is_kept() ->
 @pytest.mark.parametrize("text", ["", ".", "x", "a.b.c", f"{ACCOUNT}.{ACCOUNT}.", f"{ACCOUNT}.{ACCOUNT}.{'a' * 44}", "\udcff"])
 def test_what_is_no_secret_names_no_invitation(text: str) -> None:
     with pytest.raises(NotFound) as refusal:
-        named_in(text)
+        parse_secret(text)
     assert refusal.value.message == UNKNOWN_INVITATION
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.passkeys.records import Passkey
-from chalicelib.accounts.passkeys.rules import RelyingParty, Verified, decoded
-from chalicelib.accounts.passkeys.verification import verified_assertion, verified_registration
+from chalicelib.accounts.passkeys.rules import RelyingParty, Verified, decode_base64url
+from chalicelib.accounts.passkeys.verification import verify_assertion, verify_registration
 from chalicelib.base.errors import ServiceError
 from tests.fakes.world import START
 
@@ -16,12 +16,12 @@ CASES = json.loads(Path(__file__).with_name("simplewebauthn.json").read_text())[
 
 
 def verdict(case: dict[str, Any]) -> Verified | None:
-    party, challenge = RelyingParty(case["rpId"], case["origin"], "Service"), decoded(case["challenge"])
+    party, challenge = RelyingParty(case["rpId"], case["origin"], "Service"), decode_base64url(case["challenge"])
     try:
         if case["kind"] == "registration":
-            return verified_registration(party, case["credential"], challenge)
+            return verify_registration(party, case["credential"], challenge)
         known = case["credential"]["id"], case["publicKey"], case["count"], case["synced"]
-        return verified_assertion(party, case["credential"], challenge, Passkey("p", "k", *known, "phone", START))
+        return verify_assertion(party, case["credential"], challenge, Passkey("p", "k", *known, "phone", START))
     except ServiceError as error:
         assert error.status in (400, 401)
         return None

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.payees import flows
 from chalicelib.accounts.payees.records import Action, PayeeDestination
-from chalicelib.accounts.payees.rules import checked_route, signing_data
+from chalicelib.accounts.payees.rules import parse_route, signing_data
 from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
@@ -51,7 +51,7 @@ def asked(
     action: Action = Action.ADD,
 ) -> tuple[str, str]:
     """A nonce and the wallet's signature."""
-    route = checked_route(wallet.address, token, chain_id)
+    route = parse_route(wallet.address, token, chain_id)
     nonce = flows.issue_nonce(world.services, client, route, action)
     return nonce.nonce, sign(wallet, signing_data(nonce, world.services.settings.brand))
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from chalicelib.accounts.payees.records import Action, PayeeDestination
 from chalicelib.accounts.payees.rules import (
     INVALID_NONCE,
-    activated,
+    activate_destination,
     belongs_to,
+    change_route,
     check_addable,
     check_nonce,
     check_signer,
-    checked_route,
     new_nonce,
-    rerouted,
+    parse_route,
     route_of_id,
     signing_data,
     wallet_address,
@@ -132,11 +132,11 @@ def test_a_route_needs_a_catalogued_token_and_addresses_of_its_chain(
     wallet: str, token: str, chain_id: int, message: str
 ) -> None:
     with pytest.raises(BadRequest, match=message):
-        checked_route(wallet, token, chain_id)
+        parse_route(wallet, token, chain_id)
 
 
 def test_a_route_is_spelt_as_in_the_catalogue() -> None:
-    route = checked_route(WALLET.address.lower(), USDC_BASE.lower(), BASE)
+    route = parse_route(WALLET.address.lower(), USDC_BASE.lower(), BASE)
     assert (route.wallet, route.token_address) == (WALLET.address, USDC_BASE)
 
 
@@ -224,7 +224,7 @@ def test_a_nonce_is_for_one_client_id_one_action_and_five_minutes() -> None:
 
 
 def made(client_id: str | None = "cli_a", account: str = "acct", route: Destination = ROUTE) -> PayeeDestination:
-    return activated(None, route, account, client_id, START, entropy)
+    return activate_destination(None, route, account, client_id, START, entropy)
 
 
 def test_a_wallet_without_a_destination_may_be_bound_to_a_client_id_without_one() -> None:
@@ -266,13 +266,13 @@ def test_a_destination_is_also_the_client_ids_that_its_account_bound_to_it() -> 
 
 def test_a_known_destination_is_established_again_under_its_own_id() -> None:
     known = replace(made(), is_active=False, version=3)
-    assert activated(known, ROUTE, "acct", "cli_b", START, entropy) == replace(
+    assert activate_destination(known, ROUTE, "acct", "cli_b", START, entropy) == replace(
         known, is_active=True, client_id="cli_b"
     )
-    assert activated(known, ROUTE, "acct", None, START, entropy).client_id == "cli_a"
+    assert activate_destination(known, ROUTE, "acct", None, START, entropy).client_id == "cli_a"
 
 
 def test_a_rerouted_destination_keeps_its_record() -> None:
-    changed = rerouted(made(), Destination(WALLET.address, BASE, USDT_BASE))
+    changed = change_route(made(), Destination(WALLET.address, BASE, USDT_BASE))
     assert (changed.record_id, changed.token_address) == (made().record_id, USDT_BASE)
     assert route_of_id(changed.destination_id, strict=True) == changed.route

@@ -59,7 +59,7 @@ def test_a_lookup_is_read_and_answered() -> None:
     lookup = names.lookup_of(LOOKUP + encode(LOOKUP_TYPES, [raw, urls, b"data" * 20, b"\x01\x02\x03\x04", b"extra" * 30]))
     assert lookup is not None
     assert lookup.question == Question(ALICE, tuple(urls[:4]), b"data" * 20)
-    answered = lookup.answered(b"answer" * 9)
+    answered = lookup.call_with_answer(b"answer" * 9)
     assert (answered.to, answered.data) == (ALICE, "0x01020304" + encode(["bytes", "bytes"], [b"answer" * 9, b"extra" * 30]).hex())
     assert names.lookup_of(b"\x08\xc3\x79\xa0" + bytes(64)) is None
 

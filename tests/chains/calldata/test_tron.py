@@ -22,8 +22,8 @@ from chalicelib.chains.calldata.tron import (
     bandwidth_of,
     decode_raw,
     encode_raw,
+    encode_signed_transaction,
     recover_signer,
-    signed_transaction,
     tx_id,
 )
 from chalicelib.chains.catalogue.tokens import find_tokens
@@ -144,12 +144,12 @@ def test_the_signer_is_found_again_and_the_signed_bytes_are_what_a_node_takes() 
     assert recover_signer(raw, signature) == OWNER
     assert recover_signer(raw + b"\0", signature) != OWNER
     assert recover_signer(raw, signature[:-1]) is None
-    taken = SignedTransaction.of_hex(signed_transaction(raw, [signature]).hex())
+    taken = SignedTransaction.of_hex(encode_signed_transaction(raw, [signature]).hex())
     assert (taken.raw, taken.signatures, taken.signature_problem()) == (raw, (signature,), None)
-    twice = SignedTransaction.of_hex(signed_transaction(raw, [signature, signature]).hex())
+    twice = SignedTransaction.of_hex(encode_signed_transaction(raw, [signature, signature]).hex())
     assert twice.signatures == (signature, signature)
     with pytest.raises(ValueError, match="65 bytes"):
-        signed_transaction(raw, [signature[:-1]])
+        encode_signed_transaction(raw, [signature[:-1]])
 
 
 @pytest.mark.parametrize("number", [-1, 2**63])

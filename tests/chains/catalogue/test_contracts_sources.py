@@ -14,7 +14,7 @@ from typing import Any
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.bridges import source_networks
-from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of, deployed_on
+from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of, contracts_on
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.data import load
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
@@ -38,7 +38,7 @@ def by_contract() -> dict[str, dict[str, str]]:
     """Where networks.json has each contract."""
     found: dict[str, dict[str, str]] = {}
     for network in ALL_NETWORKS:
-        for contract, address in deployed_on(network.name).items():
+        for contract, address in contracts_on(network.name).items():
             found.setdefault(contract, {})[network.name] = address
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.addresses import address_of_family
 from chalicelib.chains.catalogue import networks
-from chalicelib.chains.catalogue.contracts import address_of, deployed_on, payment_contracts, payment_proxies
+from chalicelib.chains.catalogue.contracts import address_of, contracts_on, payment_contracts, payment_proxies
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.data import InvalidData, load, path_of
 from chalicelib.chains.catalogue.network_entries import check
@@ -59,7 +59,7 @@ def test_every_network_but_tron_has_a_native_currency(each: Network) -> None:
 
 def test_every_contract_address_is_spelled_with_its_checksum() -> None:
     for chain in ALL_NETWORKS:
-        for address in deployed_on(chain.name).values():
+        for address in contracts_on(chain.name).values():
             assert address_of_family(address, chain.family) == address
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
 from chalicelib.base.errors import BadRequest
-from chalicelib.chains.catalogue.contracts import address_of, deployed_on
+from chalicelib.chains.catalogue.contracts import address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.recipients import recipient
-from chalicelib.chains.catalogue.tokens import find_tokens, known_token
+from chalicelib.chains.catalogue.tokens import find_tokens, require_token
 from tests.fakes.escrows import CONTRACTS
 
 WALLET = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -16,7 +16,7 @@ WALLET_TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 
 @pytest.mark.parametrize("chain", ALL_NETWORKS, ids=lambda chain: chain.name)
 def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -> None:
-    for name, address in deployed_on(chain.name).items():  # type: ignore[attr-defined]
+    for name, address in contracts_on(chain.name).items():  # type: ignore[attr-defined]
         with pytest.raises(BadRequest, match="is the contract of .*funds sent there are lost"):
             recipient(address, "tron" if address.startswith("T") else "evm")
         assert name
@@ -36,7 +36,7 @@ def test_a_contract_is_refused_in_any_case_of_its_letters() -> None:
         with pytest.raises(BadRequest, match="is the contract of ERC20FeeProxy"):
             recipient(text, "evm")
     with pytest.raises(BadRequest, match="is the contract of USDC-base"):
-        recipient(known_token("USDC-base").address.lower(), "evm")
+        recipient(require_token("USDC-base").address.lower(), "evm")
 
 
 def test_the_zero_address_is_refused_in_both_spellings() -> None:

@@ -17,11 +17,11 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.nodes.agreement import (
     TooFewNodes,
     agree,
-    agreed_code,
-    agreed_facts,
-    agreed_head,
-    agreed_transaction,
-    compared_logs,
+    comparable_logs,
+    read_agreed_code,
+    read_agreed_facts,
+    read_agreed_head,
+    read_agreed_transaction,
 )
 from chalicelib.chains.nodes.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
@@ -82,10 +82,10 @@ def test_of_three_nodes_one_that_was_silent_is_not_waited_for_by_each_reading() 
         times = [NOW]
         chain: Any = Nodes([(f"host{number}", stub) for number, stub in enumerate(stubs)], lambda: times[-1])  # type: ignore[misc] # noqa: B023
         for _ in range(5):
-            assert agreed_code(chain, "0x").value
+            assert read_agreed_code(chain, "0x").value
         assert len(asked) == 1
         times.append(NOW + timedelta(seconds=301))
-        assert agreed_code(chain, "0x").value
+        assert read_agreed_code(chain, "0x").value
         assert len(asked) == 2, "it may be back"
 
 
@@ -93,10 +93,10 @@ def test_one_that_was_silent_is_asked_again_where_its_word_is_needed() -> None:
     answers: list[Any] = [silent, lambda address: True, lambda address: False]
     chain = nodes_of(saying(True), Stub(has_code=lambda address: answers.pop(0)(address)))
     with pytest.raises(TooFewNodes):
-        agreed_code(chain, "0x")
-    assert agreed_code(chain, "0x").value
+        read_agreed_code(chain, "0x")
+    assert read_agreed_code(chain, "0x").value
     with pytest.raises(NodesDisagree):
-        agreed_code(chain, "0x")
+        read_agreed_code(chain, "0x")
 
 
 def test_one_that_says_something_else_is_reported_and_nothing_is_decided() -> None:
@@ -127,15 +127,15 @@ def test_the_only_node_of_a_network_is_believed() -> None:
 def test_the_newest_block_is_one_that_all_nodes_have() -> None:
     heads = [Stub(head=lambda number=number: number) for number in (12, 10, 11)]
     for stubs in permutations(heads):
-        assert agreed_head(nodes_of(*stubs)).value == 10
+        assert read_agreed_head(nodes_of(*stubs)).value == 10
 
 
 def test_a_block_with_another_time_at_one_node_is_not_agreed() -> None:
     times = (NOW, NOW.replace(year=2027))
     stubs = [Stub(block_facts=lambda numbers, time=time: {1: BlockFacts(HASH, time)}) for time in times]
     with pytest.raises(NodesDisagree):
-        agreed_facts(nodes_of(*stubs), [1])
-    assert agreed_facts(nodes_of(stubs[0], stubs[0]), [1]).value[1].time == NOW
+        read_agreed_facts(nodes_of(*stubs), [1])
+    assert read_agreed_facts(nodes_of(stubs[0], stubs[0]), [1]).value[1].time == NOW
 
 
 def sent(block: int | None, success: bool | None) -> SentTransaction:
@@ -144,7 +144,7 @@ def sent(block: int | None, success: bool | None) -> SentTransaction:
 
 def transaction(newest: int, *said: SentTransaction | None) -> SentTransaction | None:
     stubs = [Stub(sent_transaction=lambda tx_hash, each=each: each) for each in said]
-    return agreed_transaction(nodes_of(*stubs), HASH, newest).value
+    return read_agreed_transaction(nodes_of(*stubs), HASH, newest).value
 
 
 def test_a_transaction_in_a_deep_block_is_agreed_on_with_its_outcome() -> None:
@@ -179,9 +179,9 @@ def log(index: int, data: str, tx_hash: str = HASH) -> dict[str, Any]:
 
 
 def test_logs_that_a_node_numbers_in_another_way_are_the_same() -> None:
-    assert compared_logs([log(7, "0x01"), log(8, "0x02")]) == compared_logs([log(1, "0x02"), log(0, "0x01")])
-    assert compared_logs([log(7, "0x01"), log(8, "0x02")]) != compared_logs([log(7, "0x02"), log(8, "0x01")])
-    assert compared_logs([log(7, "0x01")]) != compared_logs([log(7, "0x01"), log(8, "0x01")])
+    assert comparable_logs([log(7, "0x01"), log(8, "0x02")]) == comparable_logs([log(1, "0x02"), log(0, "0x01")])
+    assert comparable_logs([log(7, "0x01"), log(8, "0x02")]) != comparable_logs([log(7, "0x02"), log(8, "0x01")])
+    assert comparable_logs([log(7, "0x01")]) != comparable_logs([log(7, "0x01"), log(8, "0x01")])
 
 
 DECIDED_BY_AGREED = {

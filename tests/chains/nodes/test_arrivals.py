@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.nodes.arrivals import arrived, transfers_to
+from chalicelib.chains.nodes.arrivals import find_arrivals, transfers_to
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, TRANSFER_TOPIC
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 
@@ -43,7 +43,7 @@ def numbered(logs: tuple[Log, ...]) -> list[Log]:
 
 def shares(*logs: Log) -> list[tuple[int, int]]:
     """(amount, fee) of each event in the order of the logs."""
-    return [(each.amount, each.fee_amount) for each in arrived("sepolia", numbered(logs)).values()]
+    return [(each.amount, each.fee_amount) for each in find_arrivals("sepolia", numbered(logs)).values()]
 
 
 def test_of_a_plain_token_all_that_the_event_says_arrived() -> None:
@@ -90,19 +90,19 @@ def test_a_fee_to_the_payee_takes_what_is_above_the_amount() -> None:
 
 def test_a_log_that_is_listed_twice_arrives_once() -> None:
     logs = numbered((moved(60), paid(100)))
-    assert [each.amount for each in arrived("sepolia", [*logs, logs[0]]).values()] == [60]
+    assert [each.amount for each in find_arrivals("sepolia", [*logs, logs[0]]).values()] == [60]
 
 
 def test_transactions_whose_logs_are_numbered_from_zero_do_not_share() -> None:
     first, second = numbered((moved(60), paid(100))), numbered((paid(100, transaction=2),))
-    found = arrived("sepolia", [*first, *second])
+    found = find_arrivals("sepolia", [*first, *second])
     assert {tx_hash[-1]: each.amount for (*_, tx_hash, _), each in found.items()} == {"1": 60, "2": 0}
 
 
 def test_an_emptied_address_and_an_event_do_not_count_one_transfer_twice() -> None:
     """The token keeps 1 %: the Transfer of the event is not equal to what it says, and is taken for one without it."""
     own = PlainAddress(OWN, TOKEN, PAYEE, TOPIC)
-    found = arrived("sepolia", numbered((moved(99, sender=OWN), paid(100))), None, [own])
+    found = find_arrivals("sepolia", numbered((moved(99, sender=OWN), paid(100))), None, [own])
     assert sum(each.amount for each in found.values()) == 99
 
 
@@ -122,7 +122,7 @@ TRANSFERS = st.builds(moved, AMOUNTS, ADDRESSES, st.sampled_from((TOKEN, OTHER_T
 @given(st.lists(st.one_of(EVENTS, TRANSFERS), max_size=12))
 def test_no_receipt_counts_more_for_a_payee_than_it_moves(logs: list[Log]) -> None:
     given_logs = numbered(tuple(logs))
-    found = arrived("sepolia", given_logs)
+    found = find_arrivals("sepolia", given_logs)
     sums, moves = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     events = [each for each in given_logs if each["address"] == PROXY]
     for event, ((*_, tx_hash, _), share) in zip(events, found.items(), strict=True):

@@ -6,13 +6,13 @@ import pytest
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.escrows import escrow_contracts
-from chalicelib.chains.nodes.bridges.deposits import sent_tokens, token_transfer
-from chalicelib.chains.nodes.bridges.fills import brought
+from chalicelib.chains.nodes.bridges.deposits import sum_of_sent_tokens, token_transfer
+from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS
 from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, TRANSFER_TOPICS
-from chalicelib.chains.nodes.proofs import _moved
+from chalicelib.chains.nodes.proofs import _sum_of_moved
 from chalicelib.chains.nodes.readings import Sought, TokenFlow
 from chalicelib.chains.nodes.receipts import PaidTransfer, _payer
 from chalicelib.chains.nodes.transfers import payment_events, transfers_of
@@ -38,13 +38,13 @@ def test_a_native_transfer_is_no_transfer_of_a_token() -> None:
     native, of_token = transfer(SYSTEM), transfer(TOKEN)
     assert token_transfer(of_token, bytes.fromhex(TOKEN[2:])) is not None
     assert token_transfer(native, bytes.fromhex(TOKEN[2:])) is None
-    assert sent_tokens([native, of_token, native], TOKEN, PAYER, PAYEE) == 7
-    assert sent_tokens([native], TOKEN, PAYER, PAYEE) == 0
+    assert sum_of_sent_tokens([native, of_token, native], TOKEN, PAYER, PAYEE) == 7
+    assert sum_of_sent_tokens([native], TOKEN, PAYER, PAYEE) == 0
 
 
 def test_a_native_transfer_moves_nothing_of_what_the_service_holds() -> None:
     flow = TokenFlow(TOKEN, PAYEE, inward=True)
-    assert _moved([transfer(SYSTEM), transfer(TOKEN)], Sought(TX, 7, 9, flow), flow) == 7
+    assert _sum_of_moved([transfer(SYSTEM), transfer(TOKEN)], Sought(TX, 7, 9, flow), flow) == 7
 
 
 def test_a_native_transfer_makes_nobody_the_payer_of_a_token() -> None:
@@ -54,7 +54,7 @@ def test_a_native_transfer_makes_nobody_the_payer_of_a_token() -> None:
 
 
 def test_a_native_transfer_is_no_fill_of_a_bridge() -> None:
-    assert not list(brought("base", [transfer(SYSTEM)]))
+    assert not list(payments_of_fills("base", [transfer(SYSTEM)]))
 
 
 @pytest.mark.parametrize("topic", [*TRANSFER_TOPICS, CONVERSION_TOPIC, *ESCROW_TOPICS, TRANSFER_TOPIC, BURN_TOPIC])

@@ -8,7 +8,7 @@ from hexbytes import HexBytes
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.nonces import used_nonces
+from chalicelib.chains.nodes.nonces import read_used_nonces
 from chalicelib.chains.nodes.readings import UsedNonce
 from tests.chains.nodes.test_relaying import METHOD_UNKNOWN, node_of
 
@@ -61,7 +61,7 @@ def found(
         return {"result": {"number": hex(number), "transactions": list(transactions) if number == 7 else []}}
 
     node, http = node_of(answer)
-    used = used_nonces(node, sender, [5], BlockRange(6, 8))
+    used = read_used_nonces(node, sender, [5], BlockRange(6, 8))
     assert http.requests == 1
     return used
 
@@ -109,4 +109,4 @@ def test_a_node_that_finds_it_by_its_nonce_needs_no_block() -> None:
 def test_a_block_that_the_node_does_not_return_is_no_answer() -> None:
     node, _ = node_of(lambda call: {"result": None})
     with pytest.raises(ChainUnavailable):
-        used_nonces(node, ACCOUNT, [], BlockRange(6, 6))
+        read_used_nonces(node, ACCOUNT, [], BlockRange(6, 6))

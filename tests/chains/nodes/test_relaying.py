@@ -171,10 +171,10 @@ def test_a_receipt_of_another_transaction_or_in_another_form_is_none() -> None:
 
 def test_a_failed_transaction_is_run_again_on_the_state_before_its_block() -> None:
     node, http = node_of(runs)
-    assert relaying.replayed(node, SENDER, REVERTS, 10**5, 100) == StepResult(False, "no")
+    assert relaying.replay_transaction(node, SENDER, REVERTS, 10**5, 100) == StepResult(False, "no")
     assert http.sent[0]["params"][1] == "0x63"
 
 
 def test_a_node_without_that_state_does_not_know_why() -> None:
     pruned = node_of(lambda call: {"error": {"code": -32000, "message": "missing trie node"}})[0]
-    assert relaying.replayed(pruned, SENDER, REVERTS, 10**5, 100) == StepResult(None)
+    assert relaying.replay_transaction(pruned, SENDER, REVERTS, 10**5, 100) == StepResult(None)

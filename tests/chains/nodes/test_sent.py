@@ -20,7 +20,7 @@ RECEIPT = {"transactionHash": HASH, "blockNumber": "0x64", "blockHash": BLOCK, "
 
 def read(transaction: Any, receipt: Any) -> SentTransaction | None:
     answers = {"eth_getTransactionByHash": lambda _: transaction, "eth_getTransactionReceipt": lambda _: receipt}
-    return sent.sent_transaction(node_of("sepolia", NodeResponses(answers)), HASH)
+    return sent.read_sent_transaction(node_of("sepolia", NodeResponses(answers)), HASH)
 
 
 def test_one_that_waits_has_no_block_and_one_of_a_block_has_its_outcome() -> None:
@@ -38,7 +38,7 @@ def test_one_that_waits_has_no_block_and_one_of_a_block_has_its_outcome() -> Non
 def test_it_has_paid_what_a_proxy_of_any_kind_says(proxy: str) -> None:
     receipt = {**RECEIPT, "logs": [{**LOG, "address": address_of(proxy, "mainnet").lower()}]}
     answers = {"eth_getTransactionByHash": lambda _: PENDING, "eth_getTransactionReceipt": lambda _: receipt}
-    found = sent.sent_transaction(node_of("mainnet", NodeResponses(answers)), HASH)
+    found = sent.read_sent_transaction(node_of("mainnet", NodeResponses(answers)), HASH)
     assert found is not None and found.paid_topics == (TOPIC,)
 
 

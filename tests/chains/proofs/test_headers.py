@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.proofs.headers import Forged, Header, NotChecked, check_header, linked
+from chalicelib.chains.proofs.headers import Forged, Header, NotChecked, check_header, find_broken_link
 from tests.chains.proofs.blocks import Recorded, named, recorded
 
 EVM = {"mainnet", "sepolia", "arbitrum-one", "optimism", "base", "matic", "bsc"}
@@ -101,8 +101,8 @@ CHAIN = [header(number, f"0x{number - 1:064x}") for number in (5, 6, 7)]
 
 
 def test_headers_that_lead_to_the_last_block_are_linked() -> None:
-    assert linked(CHAIN, CHAIN[-1].hash) is None
-    assert linked(CHAIN[1:], CHAIN[-1].hash) is None
+    assert find_broken_link(CHAIN, CHAIN[-1].hash) is None
+    assert find_broken_link(CHAIN[1:], CHAIN[-1].hash) is None
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_headers_that_lead_to_the_last_block_are_linked() -> None:
     ],
 )
 def test_headers_that_do_not_lead_there_say_why(headers: Any, reason: str) -> None:
-    assert reason in (linked(headers, CHAIN[-1].hash) or "")
+    assert reason in (find_broken_link(headers, CHAIN[-1].hash) or "")

@@ -14,7 +14,7 @@ from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.links.records import AnnouncedStatus, PayableLink, Proof
-from chalicelib.payments.payable.rules import direct, owed_of
+from chalicelib.payments.payable.rules import amounts_owed, direct
 from tests.fakes.announcements import (
     HASH,
     MINUTE,
@@ -87,7 +87,7 @@ def test_a_hash_is_proved_by_the_links_own_transactions_with_one_of_the_safes_ne
 def test_the_allowance_of_the_safe_does_not_matter(world: World) -> None:
     world.safes.is_down = True
     payment = world.create_link()
-    (owed,) = owed_of([payment])
+    (owed,) = amounts_owed([payment])
     paid = pay_one(direct(owed).due)
     reset = with_approvals(paid, {}, frozenset({token.address for token in paid.debits}))
     (only,) = paid.transactions

@@ -230,7 +230,7 @@ def field(number: int, value: bytes) -> bytes:
 
 def more_than_one_call(call: Call) -> dict[str, bytes]:
     """The link's payment, with something else in the same transaction."""
-    plain = call.encoded()
+    plain = call.encode()
     trigger = field(1, call.owner) + field(2, call.contract) + field(4, call.data)
     url = field(1, b"type.googleapis.com/protocol.TriggerSmartContract")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.crosschain.service.router.store import known
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete
@@ -68,7 +68,7 @@ def routed_by(answer: Answer) -> Iterator[None]:
 
 def close_circuit(services: Services) -> None:
     """Makes what one test did to the router's circuit nothing to the next one."""
-    _, circuit = known(services.store, ())
+    _, circuit = find_answers(services.store, ())
     if circuit is not None:
         services.store.write(Delete(circuit))
 

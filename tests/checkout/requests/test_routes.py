@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, require_network
 from chalicelib.checkout.requests import flows
 from chalicelib.checkout.requests.rules import Part, seconds_to_confirm
 from chalicelib.checkout.requests.schemas import routes_answer
@@ -115,8 +115,8 @@ def test_the_speed_is_the_time_until_a_payment_is_confirmed() -> None:
     seconds = {chain.name: seconds_to_confirm(chain, chain.confirmations) for chain in ALL_NETWORKS}
     reviewed = {name: ceil(each.seconds) for name, each in NETWORKS.items()}
     assert seconds == {**reviewed, "tron": 60}, "a payment on tron is read once its block is solidified"
-    assert seconds_to_confirm(known_network("sepolia"), 10_000) == 120_000
-    assert seconds_to_confirm(known_network("arbitrum-one"), 10_001) == 2_501, "rounded up"
+    assert seconds_to_confirm(require_network("sepolia"), 10_000) == 120_000
+    assert seconds_to_confirm(require_network("arbitrum-one"), 10_001) == 2_501, "rounded up"
 
 
 @pytest.mark.parametrize(("seconds", "speed"), [(60, "FAST"), (61, 61)])

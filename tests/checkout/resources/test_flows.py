@@ -14,7 +14,7 @@ from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.tron import TronChain
 from chalicelib.chains.nodes.wallets import WalletReading
-from chalicelib.checkout.resources.flows import check_energy, quoted
+from chalicelib.checkout.resources.flows import check_energy, quote_resources
 from chalicelib.checkout.resources.rules import OutOfEnergy, Problem, ResourceQuote, Step
 from infra.local.scenes import ON_TRON, due_of
 from tests.fakes.destinations import USDT_TRON
@@ -50,7 +50,7 @@ def quote_by(*nodes: Node) -> ResourceQuote:
     checkout: Checkout = with_approvals(pay_one(due_of(ON_TRON)), {})
     explanations = explain("tron", checkout.transactions)
     holdings = WalletReading(BaseUnits(10**18), {}, BaseUnits(ENERGY_PRICE))
-    return quoted(chain_of(*nodes), OWNER, holdings, checkout, explanations)
+    return quote_resources(chain_of(*nodes), OWNER, holdings, checkout, explanations)
 
 
 def test_the_node_that_says_less_energy_than_the_other_is_not_believed(pair: tuple[Node, Node]) -> None:

@@ -13,12 +13,12 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core.expiry import (
     KEPT_AFTER,
     can_reclaim,
-    forgotten_at,
     has_ended,
     has_expired,
     is_too_late,
     last_moment,
     next_expiry,
+    vanishes_at,
 )
 from chalicelib.commerce.core.records import OperationKind
 from tests.fakes.commerce import new_payment
@@ -69,8 +69,8 @@ def test_the_payer_takes_back_what_is_held_from_the_expiry_of_the_authorization_
 
 
 def test_the_entry_of_a_wallet_that_may_pay_is_kept_for_a_week_and_that_of_the_buyer_for_good() -> None:
-    assert forgotten_at(NEW) is None
-    assert forgotten_at(replace(NEW, buyer=None)) == NEW.pre_approval_expiry + KEPT_AFTER == NEW.pre_approval_expiry + timedelta(days=7)
+    assert vanishes_at(NEW) is None
+    assert vanishes_at(replace(NEW, buyer=None)) == NEW.pre_approval_expiry + KEPT_AFTER == NEW.pre_approval_expiry + timedelta(days=7)
 
 
 def test_no_other_file_compares_these_times() -> None:

@@ -191,11 +191,11 @@ def test_a_reserved_operation_is_posted_goes_back_or_is_undone_and_nothing_else_
                 continue
             reserved = rules.reserve(payment, operation(asked), now)
             assert isinstance(reserved, PendingOperation)
-            pending = rules.begun(payment, reserved, now)
+            pending = rules.begin_operation(payment, reserved, now)
             assert books(pending) == books(payment)
             assert rules.status_of(pending, Agreed(now)).value in ("AUTHORIZING", "CAPTURING", "VOIDING", "REFUNDING")
             _nothing_else_begins(pending, asked, reserved, now)
-            back = rules.gone_back(pending, "It reverted", now)
+            back = rules.take_back_operation(pending, "It reverted", now)
             assert (back.pending, back.failure, books(back)) == (None, "It reverted", books(payment))
             entry = event(asked, moved(contract, after, asked.name))
             posted, kept = ledger.post(pending, entry, now)
@@ -219,16 +219,16 @@ def test_an_operation_that_a_fork_undoes_while_another_is_pending_is_pending_aga
             earlier = rules.reserve(payment, operation(first), now)
             assert isinstance(earlier, PendingOperation)
             entry = event(first, moved(contract, middle, first.name))
-            posted, kept = ledger.post(rules.begun(payment, earlier, now), entry, now)
+            posted, kept = ledger.post(rules.begin_operation(payment, earlier, now), entry, now)
             later = rules.reserve(posted, operation(second), now)
             assert isinstance(later, PendingOperation)
-            undone, _ = ledger.undo(rules.begun(posted, later, now), kept, now)
+            undone, _ = ledger.undo(rules.begin_operation(posted, later, now), kept, now)
             assert (undone.pending, undone.waiting, books(undone)) == (earlier, (later,), books(payment))
             again, kept = ledger.post(undone, entry, now)
             assert (again.pending, again.waiting, kept.operation) == (later, (), earlier)
             done, kept = ledger.post(again, event(second, moved(middle, after, second.name), 2), now)
             assert (done.pending, done.waiting, kept.operation) == (None, (), later)
-            back = rules.gone_back(undone, "another transaction took its place", now)
+            back = rules.take_back_operation(undone, "another transaction took its place", now)
             assert (back.pending, back.waiting) == (later, ())
     assert pairs > 300
 
@@ -330,7 +330,7 @@ def test_a_wallet_whose_money_could_not_be_taken_is_tried_after_the_others() -> 
     for payer, left in ((OTHER, (OTHER, BUYER)), (BUYER, (BUYER, OTHER))):
         reserved = rules.reserve(payment, Operation(OperationKind.AUTHORIZE, payer=payment.pre_approved_by[-1]), START)
         assert isinstance(reserved, PendingOperation) and reserved.payer == payer
-        payment = rules.gone_back(rules.begun(payment, reserved, START), "It reverted", START)
+        payment = rules.take_back_operation(rules.begin_operation(payment, reserved, START), "It reverted", START)
         assert payment.pre_approved_by == left
 
 
@@ -338,7 +338,7 @@ def test_an_authorization_of_another_wallet_is_another_operation() -> None:
     payment, wanted = new_payment(START, buyer=None), Operation(OperationKind.AUTHORIZE, payer=OTHER)
     reserved = rules.reserve(payment, wanted, START)
     assert isinstance(reserved, PendingOperation)
-    pending = rules.begun(payment, reserved, START)
+    pending = rules.begin_operation(payment, reserved, START)
     assert rules.reserve(pending, replace(wanted, payer=OTHER.upper().replace("X", "x")), START) == reserved
     assert isinstance(rules.reserve(pending, replace(wanted, payer=BUYER), START), Refusal)
 
@@ -348,7 +348,7 @@ def test_an_authorization_by_another_signature_is_another_operation() -> None:
     signed = Operation(OperationKind.AUTHORIZE, payer=BUYER, collector=Collector.ERC3009, signature="aa" * 65)
     reserved = rules.reserve(payment, signed, START)
     assert isinstance(reserved, PendingOperation)
-    pending = rules.begun(payment, reserved, START)
+    pending = rules.begin_operation(payment, reserved, START)
     assert rules.reserve(pending, signed, START) == reserved
     for other in (replace(signed, signature="bb" * 65), replace(signed, collector=Collector.PERMIT2)):
         assert isinstance(rules.reserve(pending, other, START), Refusal)
@@ -360,7 +360,7 @@ def test_operations_are_numbered_and_amounts_left_out_are_all_there_is() -> None
         reserved = rules.reserve(payment, Operation(kind), START)
         assert isinstance(reserved, PendingOperation)
         assert (reserved.amount, reserved.number) == (amount, payment.operations + 1)
-        payment = rules.gone_back(rules.begun(payment, reserved, START), "dropped", START)
+        payment = rules.take_back_operation(rules.begin_operation(payment, reserved, START), "dropped", START)
     assert payment.operations == 3
 
 
@@ -416,7 +416,7 @@ def test_a_capture_with_another_amount_fee_or_receiver_is_another_operation(othe
     payment, wanted = after_calls(Asked("authorize", 100)), Operation(OperationKind.CAPTURE, BaseUnits(40), 100, FEES)
     reserved = rules.reserve(payment, wanted, START)
     assert isinstance(reserved, PendingOperation)
-    pending = rules.begun(payment, reserved, START)
+    pending = rules.begin_operation(payment, reserved, START)
     assert rules.reserve(pending, wanted, START) == reserved
     assert isinstance(rules.reserve(pending, other, START), Refusal)
 
@@ -427,14 +427,14 @@ def test_what_has_no_fee_is_the_same_when_asked_for_again_also_if_the_terms_name
     payment = replace(after_calls(*before), fee_receiver=FEES)
     reserved = rules.reserve(payment, replace(operation(asked), fee_bps=7), START)
     assert isinstance(reserved, PendingOperation) and (reserved.fee_bps, reserved.fee_receiver) == (0, None)
-    assert rules.reserve(rules.begun(payment, reserved, START), operation(asked), START) == reserved
+    assert rules.reserve(rules.begin_operation(payment, reserved, START), operation(asked), START) == reserved
 
 
 def test_a_void_that_is_pending_is_the_same_though_what_is_held_has_changed() -> None:
     payment = after_calls(Asked("authorize", 100))
     reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
     assert isinstance(reserved, PendingOperation)
-    pending = replace(rules.begun(payment, reserved, START), captured=BaseUnits(30))
+    pending = replace(rules.begin_operation(payment, reserved, START), captured=BaseUnits(30))
     assert rules.reserve(pending, Operation(OperationKind.VOID), START) == reserved
 
 
@@ -442,10 +442,10 @@ def test_every_change_of_a_payment_is_dated_and_looked_at_next_at_once() -> None
     reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
     assert isinstance(reserved, PendingOperation) and reserved.submitted_at == START
     first, second, third = (START + number * SECOND for number in (1, 2, 3))
-    begun = rules.begun(PAYMENT, reserved, first)
+    begun = rules.begin_operation(PAYMENT, reserved, first)
     posted, entry = ledger.post(begun, event(Asked("authorize", 100), 100), second)
     undone, _ = ledger.undo(posted, entry, third)
-    back = rules.gone_back(begun, "It reverted", second)
+    back = rules.take_back_operation(begun, "It reverted", second)
     for changed, at in ((begun, first), (posted, second), (undone, third), (back, second)):
         assert (changed.changed_at, changed.check_at) == (at, at)
 
@@ -479,7 +479,7 @@ def test_an_event_of_another_kind_ends_no_operation_though_its_amount_is_the_sam
     payment = after_calls(Asked("authorize", 100), Asked("capture", 50))
     reserved = rules.reserve(payment, Operation(OperationKind.CAPTURE, BaseUnits(50)), START)
     assert isinstance(reserved, PendingOperation)
-    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked(name), 50), START)
+    after, entry = ledger.post(rules.begin_operation(payment, reserved, START), event(Asked(name), 50), START)
     assert (after.pending, entry.operation) == (reserved, None)
 
 
@@ -487,7 +487,7 @@ def test_a_void_is_ended_by_its_event_whatever_was_captured_meanwhile() -> None:
     payment = after_calls(Asked("authorize", 100))
     reserved = rules.reserve(payment, Operation(OperationKind.VOID), START)
     assert isinstance(reserved, PendingOperation) and reserved.amount == 100
-    after, entry = ledger.post(rules.begun(payment, reserved, START), event(Asked("void"), 60), START)
+    after, entry = ledger.post(rules.begin_operation(payment, reserved, START), event(Asked("void"), 60), START)
     assert (after.pending, entry.operation) == (None, reserved)
 
 
@@ -504,7 +504,7 @@ def test_an_amount_that_can_never_be_authorized_or_refunded_is_invalid_and_names
 def test_a_failure_of_what_nobody_has_pre_approved_adds_no_wallet() -> None:
     reserved = rules.reserve(PAYMENT, Operation(OperationKind.AUTHORIZE), START)
     assert isinstance(reserved, PendingOperation)
-    assert rules.gone_back(rules.begun(PAYMENT, reserved, START), "It reverted", START).pre_approved_by == ()
+    assert rules.take_back_operation(rules.begin_operation(PAYMENT, reserved, START), "It reverted", START).pre_approved_by == ()
 
 
 def test_the_reason_of_a_failure_is_gone_after_an_operation_that_does_not_fail() -> None:
@@ -515,15 +515,15 @@ def test_the_reason_of_a_failure_is_gone_after_an_operation_that_does_not_fail()
             replace(payment, pending=None), Operation(OperationKind.CAPTURE, BaseUnits(amount)), START
         )
         assert isinstance(reserved, PendingOperation)
-        payment = rules.with_unfinished(payment, (*rules.unfinished(payment), replace(reserved, number=number)))
-    failed = rules.gone_back(payment, "It reverted", START)
+        payment = rules.with_unfinished(payment, (*rules.unfinished_operations(payment), replace(reserved, number=number)))
+    failed = rules.take_back_operation(payment, "It reverted", START)
     assert failed.failure == "It reverted" and failed.pending is not None and failed.pending.amount == 60
     assert failed.failed_payer == BUYER
     done, _ = ledger.post(failed, event(Asked("capture", 60), 60), START)
     assert (done.pending, done.failure, done.failed_payer) == (None, None, None)
     by_another, _ = ledger.post(failed, event(Asked("capture", 50), 50), START)
     assert by_another.failure == "It reverted", "the event ends no operation"
-    begun = rules.begun(failed, failed.pending, START)
+    begun = rules.begin_operation(failed, failed.pending, START)
     assert (begun.failure, begun.failed_payer) == (None, None)
 
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.escrows import AUTH_CAPTURE_ESCROW
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import store
 from chalicelib.platform.access.credentials import store as credential_store
@@ -102,7 +102,7 @@ def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop)
         ({"maxAmount": "1"}, "maxAmount must not be less than amount"),
         ({"merchantAddress": "0x" + "0" * 40}, "merchantAddress is the zero address"),
         ({"merchantAddress": address_of(AUTH_CAPTURE_ESCROW, "base")}, "merchantAddress is the contract of AuthCaptureEscrow"),
-        ({"feeReceiver": known_token("USDC-base").address}, "feeReceiver is the contract of USDC-base"),
+        ({"feeReceiver": require_token("USDC-base").address}, "feeReceiver is the contract of USDC-base"),
         ({"merchantAddress": "nobody"}, "merchantAddress"),
         ({"buyerAddress": PAYEE}, "buyerAddress is the merchant"),
         ({"paymentCurrency": "USDC-mainnet"}, "There is no escrow for commerce payments on mainnet: it is on base"),

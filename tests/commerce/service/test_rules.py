@@ -75,10 +75,10 @@ def test_a_wallet_that_cannot_pay_is_refused(
 
 
 def test_who_has_paid_is_known_once_the_escrow_has_money() -> None:
-    assert rules.known_payer(payment(**OPEN)) == BUYER
+    assert rules.require_payer(payment(**OPEN)) == BUYER
     for without in (payment(), payment(buyer=None, **OPEN)):
         with pytest.raises(Conflict, match="has to be authorized first"):
-            rules.known_payer(without)
+            rules.require_payer(without)
 
 
 @pytest.mark.parametrize("kind", OperationKind)
@@ -194,7 +194,7 @@ def test_a_void_is_given_up_after_an_hour_whatever_has_expired() -> None:
     [(timedelta(0), 5), (49 * SECOND, 5), (100 * SECOND, 10), (HOUR, 360), (10 * HOUR, 3600), (2 * DAY, 3600)],
 )
 def test_a_pending_operation_is_looked_at_after_a_tenth_of_its_age(age: timedelta, delay: int) -> None:
-    looked_at = rules.postponed(payment(pending=pending(OperationKind.VOID)), START + age)
+    looked_at = rules.postpone_check(payment(pending=pending(OperationKind.VOID)), START + age)
     assert looked_at.check_at == START + age + timedelta(seconds=delay)
 
 

@@ -151,13 +151,13 @@ def test_checks_become_rarer_and_end_two_weeks_after_the_end() -> None:
     assert following.order.check_at == NOW
     order, pauses = following.order, []
     for _ in range(8):
-        order = rules.checked(order, NOW, PACE).order
+        order = rules.check_order(order, NOW, PACE).order
         assert order.check_at is not None
         pauses.append(order.check_at - NOW)
     assert pauses == sorted(pauses) and pauses[0] > PAUSE and pauses[-1] == rules.LONGEST_PAUSE
     following.report("fiat_sent")
     assert following.order.check_at == NOW + timedelta(days=1)
-    assert rules.checked(following.order, NOW + rules.WATCHED_AFTER_END, PACE).order.check_at is None
+    assert rules.check_order(following.order, NOW + rules.WATCHED_AFTER_END, PACE).order.check_at is None
     following.report("bounced")
     following.report("refunded")
     assert following.order.check_at is None
@@ -222,7 +222,7 @@ def test_a_payment_is_looked_at_at_once_and_so_is_its_end() -> None:
 def test_each_pause_is_twice_the_last_one_and_at_most_six_hours() -> None:
     order, minutes = given("ongoing_checks"), []
     for number in range(1, 8):
-        order = rules.checked(order, NOW, PACE).order
+        order = rules.check_order(order, NOW, PACE).order
         assert order.checks == number and order.check_at is not None
         minutes.append((order.check_at - NOW) / timedelta(minutes=1))
     assert minutes == [20, 40, 80, 160, 320, 360, 360]
@@ -253,7 +253,7 @@ def given(status: str, paid: bool = True, **changes: object) -> Order:
 
 def miss(order: Order, *hours: float) -> Order:
     for each in hours:
-        order = rules.missed(order, NOW + timedelta(hours=each), PACE)
+        order = rules.miss_order(order, NOW + timedelta(hours=each), PACE)
     return order
 
 
@@ -306,7 +306,7 @@ def test_an_order_without_news_is_given_up_and_one_with_news_later() -> None:
         end = order.changed_at + PACE.given_up_after
         assert rules.next_check(order, end - timedelta(seconds=1), PACE) is not None
         assert rules.next_check(order, end, PACE) is None
-        given_up = rules.checked(order, end, PACE).order
+        given_up = rules.check_order(order, end, PACE).order
         assert rules.is_open(given_up) and not rules.is_under_way(given_up)
         resumed = rules.after_report(given_up, OrderReport(99, "retry_required"), end, PACE).order
         assert rules.is_under_way(resumed) and resumed.check_at == end + PAUSE
@@ -337,7 +337,7 @@ def test_without_its_payment_the_end_is_told_by_the_next_check() -> None:
     assert waiting.announcements == advance.announcements[:-1]
     assert waiting.order == replace(advance.order, is_settled=False, check_at=NOW)
     assert rules.is_under_way(waiting.order)
-    notified = rules.checked(waiting.order, NOW, PACE)
+    notified = rules.check_order(waiting.order, NOW, PACE)
     assert notified.announcements == advance.announcements[-1:] and notified.order.is_settled
     assert rules.before_end(Advance(ORDER), NOW) == Advance(ORDER)
 

@@ -461,8 +461,8 @@ def test_who_can_be_paid_and_what_has_to_happen_first(world: World) -> None:
 def test_a_payer_is_not_erased_during_a_payout(world: World) -> None:
     under_way = rules.with_orders(register(world), 1)
     with pytest.raises(Conflict, match="under way"):
-        rules.erased(under_way, world.now)
-    left = rules.erased(replace(rules.with_orders(under_way, -1), checks=9, update="sealed"), world.now)
+        rules.erase_payer(under_way, world.now)
+    left = rules.erase_payer(replace(rules.with_orders(under_way, -1), checks=9, update="sealed"), world.now)
     assert (left.sealed, left.update) == (None, None)
     assert (left.erased_at, left.open_orders) == (world.now, 0)
     assert (left.check_at, left.checks) == (world.now + rules.FIRST_CHECK, 0), "until the provider has erased it, too"

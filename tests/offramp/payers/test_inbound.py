@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest, Forbidden, ServiceError, Unauthorized
 from chalicelib.offramp.payers import inbound, reports
-from chalicelib.offramp.payers.inbound import TOLERANCE, checked, signature
+from chalicelib.offramp.payers.inbound import TOLERANCE, check_event, signature
 from chalicelib.platform.outbound.compliance import ProviderAccount, ProviderOrder, ProviderUser
-from infra.local.provider import ACCOUNT, SECRET, signed_headers
+from infra.local.provider import ACCOUNT, SECRET, sign_headers
 from tests.fakes.world import START, World
 from tests.offramp.payers.people import payer, register
 
@@ -39,7 +39,7 @@ def event(data: Any = None, **changes: Any) -> bytes:
 
 def refusal(world: World, headers: dict[str, str], raw: bytes) -> tuple[int, str]:
     with pytest.raises(ServiceError) as refused:
-        checked(world.services, headers, raw)
+        check_event(world.services, headers, raw)
     return refused.value.status, refused.value.message
 
 
@@ -54,13 +54,13 @@ def test_an_event_carries_the_state_of_its_subject(world: World) -> None:
         ),
     ):
         raw = event(data, kind=kind)
-        found = checked(world.services, signed_headers(raw, NOW), raw)
+        found = check_event(world.services, sign_headers(raw, NOW), raw)
         assert (found.event_id, found.subject) == ("evt_1", wanted)
 
 
 def test_of_the_id_of_an_event_a_hundred_characters_are_kept(world: World) -> None:
     raw = event(id="e" * 101)
-    assert checked(world.services, signed_headers(raw, NOW), raw).event_id == "e" * 100
+    assert check_event(world.services, sign_headers(raw, NOW), raw).event_id == "e" * 100
 
 
 def test_the_signature_is_the_documented_one() -> None:
@@ -73,17 +73,17 @@ def test_the_signature_is_the_documented_one() -> None:
 @pytest.mark.parametrize("seconds", [0, TOLERANCE.total_seconds(), -TOLERANCE.total_seconds()])
 def test_an_event_within_five_minutes_is_taken(world: World, seconds: float) -> None:
     raw = event()
-    assert checked(world.services, signed_headers(raw, NOW + int(seconds)), raw)
+    assert check_event(world.services, sign_headers(raw, NOW + int(seconds)), raw)
 
 
 @pytest.mark.parametrize("seconds", [301, -301, 86_400])
 def test_an_event_of_another_time_is_a_copy(world: World, seconds: int) -> None:
     raw = event()
-    assert refusal(world, signed_headers(raw, NOW + seconds), raw) == (401, "The event is too old: sign it anew")
+    assert refusal(world, sign_headers(raw, NOW + seconds), raw) == (401, "The event is too old: sign it anew")
 
 
 def without(name: str) -> dict[str, str]:
-    return {key: value for key, value in signed_headers(event(), NOW).items() if key != name}
+    return {key: value for key, value in sign_headers(event(), NOW).items() if key != name}
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def without(name: str) -> dict[str, str]:
         {},
         without("x-provider-signature"),
         without("x-provider-timestamp"),
-        signed_headers(event(), NOW, "another secret"),
-        signed_headers(event(kind="order"), NOW),
-        {**signed_headers(event(), NOW), "x-provider-timestamp": str(NOW + 1)},
-        {**signed_headers(event(), NOW), "x-provider-timestamp": "soon"},
-        {**signed_headers(event(), NOW), "x-provider-timestamp": "\u0661"},
-        signed_headers(event(), 10**12),
-        signed_headers(event(), 10**4299),
-        {**signed_headers(event(), NOW), "x-provider-signature": "é" * 64},
-        {**signed_headers(event(), NOW), "x-provider-signature": ""},
+        sign_headers(event(), NOW, "another secret"),
+        sign_headers(event(kind="order"), NOW),
+        {**sign_headers(event(), NOW), "x-provider-timestamp": str(NOW + 1)},
+        {**sign_headers(event(), NOW), "x-provider-timestamp": "soon"},
+        {**sign_headers(event(), NOW), "x-provider-timestamp": "\u0661"},
+        sign_headers(event(), 10**12),
+        sign_headers(event(), 10**4299),
+        {**sign_headers(event(), NOW), "x-provider-signature": "é" * 64},
+        {**sign_headers(event(), NOW), "x-provider-signature": ""},
     ],
 )
 def test_a_forged_event_is_refused(world: World, headers: dict[str, str]) -> None:
@@ -113,13 +113,13 @@ def test_without_a_secret_no_event_is_taken(world: World) -> None:
 
     world.services = replace(world.services, secrets=NoSecrets())  # type: ignore[arg-type]
     raw = event()
-    assert refusal(world, signed_headers(raw, NOW, ""), raw) == (401, "Invalid signature")
+    assert refusal(world, sign_headers(raw, NOW, ""), raw) == (401, "Invalid signature")
 
 
 def test_an_event_of_another_account_is_refused(world: World) -> None:
     for account in ("another", "", None, ["local"]):
         raw = event(account=account)
-        assert refusal(world, signed_headers(raw, NOW), raw) == (403, "The event is of another account")
+        assert refusal(world, sign_headers(raw, NOW), raw) == (403, "The event is of another account")
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_an_event_of_another_account_is_refused(world: World) -> None:
     ],
 )
 def test_what_is_signed_and_no_event_is_refused(world: World, raw: bytes) -> None:
-    assert refusal(world, signed_headers(raw, NOW), raw) == (400, "The event is not in the documented form")
+    assert refusal(world, sign_headers(raw, NOW), raw) == (400, "The event is not in the documented form")
 
 
 def test_a_body_is_bounded(world: World) -> None:
     largest = event().ljust(16 * 1024)
-    assert checked(world.services, signed_headers(largest, NOW), largest)
+    assert check_event(world.services, sign_headers(largest, NOW), largest)
     raw = largest + b" "
-    assert refusal(world, signed_headers(raw, NOW), raw) == (413, "The event is larger than 16 kB")
-    assert refusal(world, signed_headers(raw, NOW, "another secret"), raw) == (401, "Invalid signature")
+    assert refusal(world, sign_headers(raw, NOW), raw) == (413, "The event is larger than 16 kB")
+    assert refusal(world, sign_headers(raw, NOW, "another secret"), raw) == (401, "Invalid signature")
 
 
 @given(raw=st.binary(max_size=200), signature=st.text(max_size=70), timestamp=st.text(max_size=20))
@@ -159,7 +159,7 @@ def test_no_bytes_of_a_stranger_do_more_than_a_refusal(raw: bytes, signature: st
     world = World(object())
     headers = {"x-provider-signature": signature, "x-provider-timestamp": timestamp}
     with pytest.raises(Unauthorized):
-        checked(world.services, headers, raw)
+        check_event(world.services, headers, raw)
 
 
 @given(data=st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda inner: st.lists(
@@ -169,7 +169,7 @@ def test_whatever_the_provider_signs_is_an_event_or_refused(data: Any) -> None:
     for kind in ("user", "bank_account", "order"):
         raw = event(data, kind=kind)
         try:
-            checked(world.services, signed_headers(raw, NOW, SECRET), raw)
+            check_event(world.services, sign_headers(raw, NOW, SECRET), raw)
         except (BadRequest, Forbidden):
             continue
 
@@ -179,7 +179,7 @@ def test_an_event_that_is_repeated_or_late_changes_nothing(world: World) -> None
     newest = {**USER, "id": made.user_id, "sequence": 4}
     for data in (newest, newest, {**newest, "sequence": 3, "kycStatus": "pending"}):
         raw = event(data)
-        subject = inbound.checked(world.services, signed_headers(raw, NOW), raw).subject
+        subject = inbound.check_event(world.services, sign_headers(raw, NOW), raw).subject
         assert isinstance(subject, ProviderUser)
         reports.take_user(world.services, subject)
         assert (payer(world).sequence, payer(world).kyc_status) == (4, "approved")

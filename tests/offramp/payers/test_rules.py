@@ -63,15 +63,15 @@ def test_an_update_has_a_number_of_its_own_and_begins_the_checks_anew() -> None:
 @pytest.mark.parametrize(("is_taken", "sealed"), [(True, "newer"), (False, "sealed")])
 def test_an_update_that_was_answered_is_kept_if_it_was_taken(is_taken: bool, sealed: str) -> None:
     updated = payer(update="newer")
-    assert rules.answered(updated, updated, is_taken) == replace(updated, sealed=sealed, update=None)
+    assert rules.answer_update(updated, updated, is_taken) == replace(updated, sealed=sealed, update=None)
 
 
 def test_an_answer_to_another_update_changes_nothing() -> None:
     newest = payer(update="newest")
-    assert rules.answered(newest, payer(update="newer"), True) == newest
-    assert rules.answered(newest, payer(), True) == newest
-    assert rules.answered(payer(), payer(), True) == payer()
-    assert rules.answered(payer(), payer(update="newer"), True) == payer()
+    assert rules.answer_update(newest, payer(update="newer"), True) == newest
+    assert rules.answer_update(newest, payer(), True) == newest
+    assert rules.answer_update(payer(), payer(), True) == payer()
+    assert rules.answer_update(payer(), payer(update="newer"), True) == payer()
 
 
 @pytest.mark.parametrize(("report", "check_at"), [(OPEN, LATER + SOON), (COMPLIANT, None)])
@@ -111,29 +111,29 @@ def test_a_payer_is_open_until_a_check_has_ended_or_both_are_done(kyc: KycStatus
 def test_pauses_double_up_to_a_day_for_forty_checks(checks: int, minutes: int | None) -> None:
     for before in (payer(checks=checks), account(checks=checks)):
         check_at = None if minutes is None else LATER + timedelta(minutes=minutes)
-        assert rules.checked_again(before, LATER) == replace(before, checks=checks + 1, check_at=check_at)
+        assert rules.check_again(before, LATER) == replace(before, checks=checks + 1, check_at=check_at)
     erased = payer(checks=checks, erased_at=NOW)
-    found = rules.checked_again(erased, LATER)
+    found = rules.check_again(erased, LATER)
     assert found.check_at == LATER + timedelta(minutes=minutes or 1440), "an erasure is repeated until it is confirmed"
 
 
 def test_of_an_erased_payer_no_details_are_left() -> None:
     before = payer(update="newer", checks=5)
     gone = {"sealed": None, "update": None, "erased_at": LATER, "check_at": LATER + SOON, "checks": 0}
-    assert rules.erased(before, LATER) == replace(before, **gone)
+    assert rules.erase_payer(before, LATER) == replace(before, **gone)
     with pytest.raises(Conflict, match="under way"):
-        rules.erased(payer(open_orders=1), LATER)
+        rules.erase_payer(payer(open_orders=1), LATER)
     kept = account(status=AccountStatus.APPROVED)
-    assert rules.erased_account(kept) == replace(kept, sealed=None, fingerprint=None, check_at=None)
+    assert rules.erase_account(kept) == replace(kept, sealed=None, fingerprint=None, check_at=None)
 
 
 @pytest.mark.parametrize(("after", "is_last"), [(timedelta(0), False), (SOON - timedelta(seconds=1), False), (SOON, True)])
 def test_the_provider_is_asked_once_more_to_erase_what_a_call_under_way_may_have_brought_it(
     after: timedelta, is_last: bool
 ) -> None:
-    erased = rules.erased(payer(), LATER)
+    erased = rules.erase_payer(payer(), LATER)
     expected = replace(erased, is_forgotten=True, check_at=None if is_last else LATER + SOON)
-    assert rules.forgotten(erased, LATER + after) == expected
+    assert rules.forget_payer(erased, LATER + after) == expected
 
 
 @pytest.mark.parametrize(("before", "change", "after"), [(0, 1, 1), (2, -1, 1), (1, -1, 0), (0, -1, 0)])

@@ -232,11 +232,11 @@ def test_what_is_paid_out_is_what_was_paid_and_of_too_much_the_part_that_is_owed
     payments = payment_store.payments(world.services.store, request.request_id)
     known = load_request(world.services, request)
     assert len(payments) == 2 and known.paid == known.amount
-    assert orders.paid_out(known, payments) == 12_000_000
-    assert orders.paid_out(known, [*payments, replace(payments[0], status=PaymentStatus.REVERSED)]) == 12_000_000
-    assert orders.paid_out(replace(known, paid=BaseUnits(known.amount + 1)), payments) == 12_000_000, "rounded up"
-    assert orders.paid_out(replace(known, paid=BaseUnits(known.amount * 2)), payments) == 6_000_000
-    assert orders.paid_out(replace(known, paid=BaseUnits(known.amount - 1)), payments) == 12_000_000
+    assert orders.amount_paid_out(known, payments) == 12_000_000
+    assert orders.amount_paid_out(known, [*payments, replace(payments[0], status=PaymentStatus.REVERSED)]) == 12_000_000
+    assert orders.amount_paid_out(replace(known, paid=BaseUnits(known.amount + 1)), payments) == 12_000_000, "rounded up"
+    assert orders.amount_paid_out(replace(known, paid=BaseUnits(known.amount * 2)), payments) == 6_000_000
+    assert orders.amount_paid_out(replace(known, paid=BaseUnits(known.amount - 1)), payments) == 12_000_000
 
 
 def test_an_amount_is_compared_as_a_number(world: World) -> None:

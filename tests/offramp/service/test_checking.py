@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.offramp.core.records import OrderStatus
-from chalicelib.offramp.payers.rules import erased
+from chalicelib.offramp.payers.rules import erase_payer
 from chalicelib.offramp.service import checking, flows
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage.sweeping import SweepIncomplete
@@ -157,11 +157,11 @@ def test_an_order_that_never_ends_is_asked_for_ever_more_seldom_given_up_and_its
     before = asked(world)
     assert 100 < before < 130, "twice as long each time, at most six hours"
     with pytest.raises(Conflict, match="under way"):
-        erased(load_payer(world.services, payer), world.now)
+        erase_payer(load_payer(world.services, payer), world.now)
     run(world, days=3, every=timedelta(hours=1))
     assert logged.count("off-ramp order is given up") == 1
     assert load_payer(world.services, payer).open_orders == 0
-    assert erased(load_payer(world.services, payer), world.now).sealed is None
+    assert erase_payer(load_payer(world.services, payer), world.now).sealed is None
     before = asked(world)
     assert (run(world, days=60, every=timedelta(hours=6)), asked(world)) == (0, before)
     assert notified(world)[-1][0] == "processing", "the merchant is not told of a failure that nobody knows of"

@@ -10,7 +10,7 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.payers.records import AccountStatus, KycStatus, Payer
-from chalicelib.offramp.payers.rules import erased
+from chalicelib.offramp.payers.rules import erase_payer
 from chalicelib.offramp.service import flows
 from chalicelib.offramp.service.rules import NO_ACCOUNT, ChosenAccount
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -330,9 +330,9 @@ def test_money_under_way_keeps_the_payer_from_being_erased(world: World) -> None
     request = paid(world)
     flows.take(world.services, moved(world, request, "sending_fiat"))
     with pytest.raises(Conflict, match="under way"):
-        erased(load_payer(world.services, payer), world.now)
+        erase_payer(load_payer(world.services, payer), world.now)
     flows.take(world.services, moved(world, request, "refunded"))
-    assert erased(load_payer(world.services, payer), world.now).sealed is None
+    assert erase_payer(load_payer(world.services, payer), world.now).sealed is None
 
 
 @pytest.mark.parametrize("before", [True, False])

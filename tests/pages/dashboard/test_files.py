@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.base.records import Record
 from chalicelib.pages import dashboard_html
-from chalicelib.pages.dashboard_html import JOINED, assets, served
+from chalicelib.pages.dashboard_html import JOINED, assets, served_files
 from chalicelib.pages.files import scripts_of
 from chalicelib.payments.search.payments.schemas import PaymentsQuery, PaymentType
 from chalicelib.platform.access.people.rules import SCOPES_OF
@@ -103,7 +103,7 @@ def test_scripts_are_found_by_the_import_map_and_held_to_their_hashes(api: Api) 
 
 def test_a_file_has_its_type_and_no_other_name(api: Api) -> None:
     types = {"js": "text/javascript", "css": "text/css", "json": "application/json"}
-    for path, asset in served().items():
+    for path, asset in served_files().items():
         reply = get(api, f"/dashboard/files/{path}")
         assert (reply.body.decode(), reply.headers["content-type"]) == (asset.text, f"{types[path.rpartition('.')[2]]}; charset=utf-8")
     for name in ("dashboard.js", "index.html", "vendor.json", "..%2fassets.py", "tsconfig.json"):

@@ -23,10 +23,10 @@ from chalicelib.payments.announced.rules import (
     Observation,
     decide,
     decide_unobserved,
-    narrowed,
+    narrow_span,
     postpone,
     span_of,
-    widened,
+    widen_span,
 )
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, PayableLink, Proof
 from tests.fakes.world import START
@@ -115,17 +115,17 @@ def test_without_a_node_it_settles_with_its_link_and_else_comes_later() -> None:
 
 def test_the_span_of_one_safe_halves_down_to_a_block_and_grows_back() -> None:
     announced = ANNOUNCED
-    assert (span_of(announced, 1000), widened(announced, 1000)) == (1000, announced)
+    assert (span_of(announced, 1000), widen_span(announced, 1000)) == (1000, announced)
     spans = list[int]()
     while not spans or spans[-1] > 1:
-        announced = narrowed(announced, span_of(announced, 1000))
+        announced = narrow_span(announced, span_of(announced, 1000))
         spans.append(span_of(announced, 1000))
     assert spans == [500, 250, 125, 62, 31, 15, 7, 3, 1]
-    assert (narrowed(announced, 1).span, span_of(replace(announced, span=50), 20)) == (1, 20)
+    assert (narrow_span(announced, 1).span, span_of(replace(announced, span=50), 20)) == (1, 20)
     before = 0
     while announced.span is not None:
         assert before < announced.span < 1000
-        before, announced = announced.span, widened(announced, 1000)
+        before, announced = announced.span, widen_span(announced, 1000)
     assert span_of(announced, 1000) == 1000
 
 
@@ -287,7 +287,7 @@ def test_a_new_announced_transaction_is_looked_at_after_ten_seconds() -> None:
 
 @pytest.mark.parametrize(("span", "wider"), [(1, 2), (15, 16), (16, 18), (31, 33), (98, None), (93, 99), (94, None)])
 def test_a_span_grows_by_a_sixteenth_and_one_until_it_is_everybodys(span: int, wider: int | None) -> None:
-    assert widened(replace(ANNOUNCED, span=span), 100).span == wider
+    assert widen_span(replace(ANNOUNCED, span=span), 100).span == wider
 
 
 def test_what_is_unknown_is_given_up_after_ten_minutes_and_what_stays_unread_after_an_hour() -> None:

@@ -96,7 +96,7 @@ def test_a_link_that_was_paid_over_a_year_ago_is_in_the_archive_and_nowhere_else
     (read,) = flows.page(world.services, "acct", MONTH, None).found
     assert before is not None
     assert read == before
-    assert link_store.stored(world.services.store, new.link.token) is not None
+    assert link_store.find_payable(world.services.store, new.link.token) is not None
 
 
 def test_a_batch_goes_with_all_of_its_requests(world: World) -> None:
@@ -225,12 +225,12 @@ def test_a_bucket_that_refuses_keeps_everything_and_the_place_of_the_pass(world:
     with pytest.raises(RuntimeError):
         flows.archive_due(world.services)
     assert of_payable(world, link)
-    assert store.known_pass(world.services.store) is None
+    assert store.find_pass(world.services.store) is None
     world.archive.put = put  # type: ignore[method-assign]
     assert flows.archive_due(world.services) == 1
 
 
-@pytest.mark.parametrize("kept", [lambda content: b"", lambda content: content[:-9], lambda content: lines.packed(())])
+@pytest.mark.parametrize("kept", [lambda content: b"", lambda content: content[:-9], lambda content: lines.pack_lines(())])
 def test_nothing_is_deleted_before_its_line_is_read_back(world: World, kept: Callable[[bytes], bytes]) -> None:
     link = paid(world)
     world.now += YEAR
@@ -257,7 +257,7 @@ def test_a_payable_that_cannot_be_read_holds_up_no_other(world: World) -> None:
     with pytest.raises(SweepIncomplete):
         flows.archive_due(world.services)
     assert archived(world) == [good.link.token]
-    assert link_store.stored(world.services.store, good.link.token) is None
+    assert link_store.find_payable(world.services.store, good.link.token) is None
 
 
 def test_a_pass_goes_on_where_the_last_run_ended_and_rests_for_two_weeks(
@@ -283,7 +283,7 @@ def test_a_pass_goes_on_where_the_last_run_ended_and_rests_for_two_weeks(
 
 
 def has_ended(world: World) -> bool:
-    known = store.known_pass(world.services.store)
+    known = store.find_pass(world.services.store)
     return known is not None and known.ended_at is not None
 
 

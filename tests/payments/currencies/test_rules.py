@@ -2,7 +2,7 @@
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.payments.currencies.rules import ConversionFacts, Way, conversion_routes, filtered, way_of
+from chalicelib.payments.currencies.rules import ConversionFacts, Way, conversion_routes, filter_tokens, way_of
 
 EVERYWHERE = ConversionFacts(frozenset(chain.name for chain in ALL_NETWORKS), has_price_source=True)
 
@@ -19,13 +19,13 @@ def ids(tokens: tuple[Token, ...]) -> list[str]:
 
 def test_every_filter_that_is_given_has_to_match() -> None:
     fau = known("FAU-sepolia")
-    assert filtered(None, None, "FAU-sepolia") == filtered("sepolia", "fau", "FAU-sepolia") == (fau,)
-    assert filtered("mainnet", None, "FAU-sepolia") == filtered(None, "DAI", "FAU-sepolia") == ()
-    assert filtered(None, None, "no id") == filtered("no network", None, None) == ()
-    assert fau in filtered("sepolia", None, None) and fau in filtered(None, "FAU", None)
-    assert filtered(None, None, None) == tuple(each for each in find_tokens() if not each.is_fiat)
-    assert filtered("fiat", None, None) == tuple(each for each in find_tokens() if each.is_fiat)
-    assert filtered(None, None, "EUR") == filtered(None, "eur", None) == (known("EUR"),)
+    assert filter_tokens(None, None, "FAU-sepolia") == filter_tokens("sepolia", "fau", "FAU-sepolia") == (fau,)
+    assert filter_tokens("mainnet", None, "FAU-sepolia") == filter_tokens(None, "DAI", "FAU-sepolia") == ()
+    assert filter_tokens(None, None, "no id") == filter_tokens("no network", None, None) == ()
+    assert fau in filter_tokens("sepolia", None, None) and fau in filter_tokens(None, "FAU", None)
+    assert filter_tokens(None, None, None) == tuple(each for each in find_tokens() if not each.is_fiat)
+    assert filter_tokens("fiat", None, None) == tuple(each for each in find_tokens() if each.is_fiat)
+    assert filter_tokens(None, None, "EUR") == filter_tokens(None, "eur", None) == (known("EUR"),)
 
 
 def ways(invoice: str, networks: tuple[str, ...] | None, facts: ConversionFacts = EVERYWHERE) -> dict[str, Way]:

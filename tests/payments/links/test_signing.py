@@ -12,7 +12,7 @@ from chalicelib.base.keccak import keccak256
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkBeingSigned, LinkClosed
 from chalicelib.payments.links.records import LinkStatus, PayableLink, SigningClaim
 from chalicelib.payments.links.rules import check_payable, is_payable
-from chalicelib.payments.links.signing import LEASE, MOST_CLAIMED, RENEWED_IN, calls_id, claim, ended
+from chalicelib.payments.links.signing import LEASE, MOST_CLAIMED, RENEWED_IN, calls_id, claim, end_claim
 from tests.platform.storage.kept_records import LINK, NOW, REQUEST
 
 ME, OTHER, CALLS, MORE = "a" * 64, "b" * 64, "0x" + "11" * 32, "0x" + "22" * 32
@@ -53,10 +53,10 @@ def test_another_batch_of_the_same_claimant_is_another_attempt_with_another_id()
 
 
 def test_a_claim_ends_by_its_claimant_alone() -> None:
-    assert ended(CLAIMED, OTHER, NOW) is None and ended(None, ME, NOW) is None and ended(CLAIMED, None, NOW) is None
-    mine = ended(CLAIMED, ME, NOW + SECOND)
+    assert end_claim(CLAIMED, OTHER, NOW) is None and end_claim(None, ME, NOW) is None and end_claim(CLAIMED, None, NOW) is None
+    mine = end_claim(CLAIMED, ME, NOW + SECOND)
     assert mine is not None and not mine.is_valid(NOW + SECOND)
-    assert ended(mine, ME, NOW + SECOND) is None
+    assert end_claim(mine, ME, NOW + SECOND) is None
     assert claimed(mine, OTHER, NOW + SECOND).claimed_seconds == 1
 
 
@@ -115,7 +115,7 @@ def test_two_devices_never_both_hold_the_claim(acts: list[tuple[str, str, int, s
         spent += max(min(later, max(believed.values(), default=now)) - now, timedelta())
         now = later
         if act == "end":
-            over = ended(known, device, now)
+            over = end_claim(known, device, now)
             known = over or known
             believed.pop(device, None)
         else:

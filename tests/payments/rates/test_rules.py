@@ -17,10 +17,10 @@ from chalicelib.payments.rates.rules import (
     RateUnavailable,
     Trust,
     agree,
-    agreed,
-    agreed_in_past,
-    divided,
-    inverted,
+    agree_on_past_rate,
+    agree_on_rate,
+    divide_rates,
+    invert_rate,
     is_fresh,
     most_to_spend,
     rate_of_path,
@@ -64,7 +64,7 @@ def test_a_fiat_amount_is_paid_in_tokens_at_the_rate() -> None:
 
 def test_a_stablecoin_off_its_peg_is_worth_what_its_rate_says() -> None:
     """88 cents a dollar: more tokens are asked for, and one token for each dollar is not the whole amount."""
-    off = inverted(rate_of_price(USDC, USD, Decimal("0.88"), RateSource.CHAINLINK, NOW))
+    off = invert_rate(rate_of_price(USDC, USD, Decimal("0.88"), RateSource.CHAINLINK, NOW))
     assert to_pay(88_00000000, off, USD, USDC) == 100_000_000
     assert value_of(88_000_000, off, USD, USDC) == 77_44000000
 
@@ -113,8 +113,8 @@ def test_a_price_is_kept_exactly(price: Decimal) -> None:
     found = rate_of_price(EUR, USDC, price, RateSource.COINGECKO, NOW)
     assert Fraction(found.numerator, found.denominator) == Fraction(price)
     assert (found.base, found.quote, found.source, found.at) == ("EUR", "USDC-base", "coingecko", NOW)
-    assert inverted(inverted(found)) == found
-    assert Fraction(inverted(found).numerator, inverted(found).denominator) == 1 / Fraction(price)
+    assert invert_rate(invert_rate(found)) == found
+    assert Fraction(invert_rate(found).numerator, invert_rate(found).denominator) == 1 / Fraction(price)
 
 
 @pytest.mark.parametrize("price", ["0", "-1", "-0.0001", "0.000"])
@@ -191,7 +191,7 @@ def test_a_rate_is_shown_without_exponent_and_trailing_zeros(numerator: int, den
 @given(fractions, fractions, st.integers(0, 10_000))
 def test_sources_agree_or_not_whichever_comes_first(one: tuple[int, int], other: tuple[int, int], bps: int) -> None:
     assert agree(rate(*one), rate(*other), bps) == agree(rate(*other), rate(*one), bps)
-    assert agree(inverted(rate(*one)), inverted(rate(*other)), bps) == agree(rate(*one), rate(*other), bps)
+    assert agree(invert_rate(rate(*one)), invert_rate(rate(*other)), bps) == agree(rate(*one), rate(*other), bps)
     assert agree(rate(*one), rate(*one), 0)
 
 
@@ -210,8 +210,8 @@ def test_a_rate_is_fresh_up_to_its_age_and_not_from_the_future() -> None:
 
 def test_the_first_of_sources_that_agree_gives_the_rate() -> None:
     first, second = rate(10_000, 10_000), replace(rate(10_049, 10_000), source=RateSource.COINGECKO)
-    assert agreed([first, second], NOW, TRUST) == first
-    assert agreed([second, first], NOW, TRUST) == second
+    assert agree_on_rate([first, second], NOW, TRUST) == first
+    assert agree_on_rate([second, first], NOW, TRUST) == second
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_first_of_sources_that_agree_gives_the_rate() -> None:
 )
 def test_without_two_fresh_sources_that_agree_there_is_no_rate(rates: list[Rate | None], message: str) -> None:
     with pytest.raises(RateUnavailable, match=message) as refused:
-        agreed(rates, NOW, TRUST)
+        agree_on_rate(rates, NOW, TRUST)
     assert refused.value.status == 503
     assert refused.value.message.endswith("please try again in a minute")
 
@@ -234,17 +234,17 @@ def test_without_two_fresh_sources_that_agree_there_is_no_rate(rates: list[Rate 
 def test_each_source_has_its_own_age() -> None:
     """A feed that stands still is updated once a day; a price of the same age is of no use."""
     feed, price = rate(1, at=NOW - 10 * MINUTE), replace(rate(1), source=RateSource.COINGECKO)
-    assert agreed([feed, replace(price, at=NOW - 5 * MINUTE)], NOW, TRUST) == feed
+    assert agree_on_rate([feed, replace(price, at=NOW - 5 * MINUTE)], NOW, TRUST) == feed
     for late in (replace(price, at=NOW - 6 * MINUTE), replace(price, at=NOW + 6 * MINUTE)):
         with pytest.raises(RateUnavailable, match="out of date"):
-            agreed([feed, late], NOW, TRUST)
+            agree_on_rate([feed, late], NOW, TRUST)
 
 
 @given(fractions, fractions)
 def test_two_prices_in_one_currency_are_a_rate(one: tuple[int, int], other: tuple[int, int]) -> None:
-    found = divided(rate(*one), rate(*other))
+    found = divide_rates(rate(*one), rate(*other))
     assert found.fraction == Fraction(*one) / Fraction(*other)
-    assert divided(rate(*other), rate(*one)).fraction == 1 / found.fraction
+    assert divide_rates(rate(*other), rate(*one)).fraction == 1 / found.fraction
 
 
 @given(fractions, fractions, fractions, st.integers(0, 1_000))
@@ -253,27 +253,27 @@ def test_a_past_rate_is_between_the_prices_around_it_or_near_one(
 ) -> None:
     low, feed, high = sorted((rate(*each) for each in (one, two, three)), key=lambda each: each.fraction)
     trust = replace(TRUST, tolerance_bps=bps)
-    assert agreed_in_past(feed, (low, high), NOW, trust) == feed
+    assert agree_on_past_rate(feed, (low, high), NOW, trust) == feed
     for outside, prices in ((low, (feed, high)), (high, (low, feed))):
         near = feed
         if agree(outside, near, bps):
-            assert agreed_in_past(outside, prices, NOW, trust) == outside
+            assert agree_on_past_rate(outside, prices, NOW, trust) == outside
         else:
             with pytest.raises(RateUnavailable, match="did not agree at that time"):
-                agreed_in_past(outside, prices, NOW, trust)
+                agree_on_past_rate(outside, prices, NOW, trust)
 
 
 def test_a_past_rate_needs_both_sources_and_a_feed_that_was_fresh_then() -> None:
     around = (rate(1), rate(2))
     for feed, prices in ((None, around), (rate(1), None), (None, None)):
         with pytest.raises(RateUnavailable, match="no exchange rate of that time from every source"):
-            agreed_in_past(feed, prices, NOW, TRUST)
+            agree_on_past_rate(feed, prices, NOW, TRUST)
     with pytest.raises(RateUnavailable, match="out of date at that time"):
-        agreed_in_past(rate(1, at=NOW - 11 * MINUTE), around, NOW, TRUST)
-    assert agreed_in_past(rate(1, at=NOW - 10 * MINUTE), around, NOW, TRUST)
+        agree_on_past_rate(rate(1, at=NOW - 11 * MINUTE), around, NOW, TRUST)
+    assert agree_on_past_rate(rate(1, at=NOW - 10 * MINUTE), around, NOW, TRUST)
 
 
 @pytest.mark.parametrize("rates", [[], [rate(1)]])
 def test_one_source_is_not_enough(rates: list[Rate | None]) -> None:
     with pytest.raises(ValueError, match="one source cannot agree"):
-        agreed(rates, NOW, TRUST)
+        agree_on_rate(rates, NOW, TRUST)

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, OperationKind
-from chalicelib.commerce.core.rules import Operation, Refusal, begun, reserve
+from chalicelib.commerce.core.rules import Operation, Refusal, begin_operation, reserve
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.recording import flows
 from chalicelib.payments.requests import store as request_store
@@ -309,7 +309,7 @@ def pending(world: World, payment: CommercePayment, kind: OperationKind, amount:
     now, stored = world.now, load_commerce(world.services, payment)
     reserved = reserve(stored, Operation(kind, amount), now)  # type: ignore[arg-type]
     assert not isinstance(reserved, Refusal)
-    world.services.store.write(begun(stored, reserved, now))
+    world.services.store.write(begin_operation(stored, reserved, now))
 
 
 def test_the_event_of_a_pending_operation_ends_it_and_a_fork_makes_it_pending_again(world: World) -> None:
@@ -382,7 +382,7 @@ def test_what_is_paid_beside_the_escrow_is_no_payment(world: World) -> None:
     world.chain.pay(request_of(world, payment))
     world.scan()
     assert (payments_of(world, payment), notified(world)) == ([], [])
-    (stray,) = payment_store.unmatched_transfers(world.services.store, payment.request_id)
+    (stray,) = payment_store.list_unmatched_transfers(world.services.store, payment.request_id)
     assert stray.reason == "wrong_payee"
 
 

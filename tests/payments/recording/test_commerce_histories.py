@@ -65,13 +65,13 @@ class Books:
 
     def begin(self, name: str, amount: int) -> None:
         pending = PendingOperation(self.payment.operations + 1, OperationKind(name), BaseUnits(amount), START)
-        self.payable = replace(self.payable, commerce=commerce_rules.begun(self.payment, pending, START))
+        self.payable = replace(self.payable, commerce=commerce_rules.begin_operation(self.payment, pending, START))
         self.begun[name] += 1
 
     def go_back(self) -> None:
         assert self.payment.pending is not None
         self.begun[self.payment.pending.kind.value] -= 1
-        self.payable = replace(self.payable, commerce=commerce_rules.gone_back(self.payment, "dropped", START))
+        self.payable = replace(self.payable, commerce=commerce_rules.take_back_operation(self.payment, "dropped", START))
 
     @property
     def open(self) -> Counter[str]:

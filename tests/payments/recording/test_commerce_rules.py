@@ -74,7 +74,7 @@ def test_any_wallet_may_pre_approve_what_another_one_has_paid() -> None:
 def test_the_end_of_what_is_held_is_told_once_and_again_only_after_a_fork_brought_it_back(end: Kind) -> None:
     _, ended = after(logged(Kind.AUTHORIZED, 100), logged(end, 100))
     assert (len(ended.events), ended.payment.is_end_notified) == (1, True)
-    assert commerce.expired(ended.payment, REQUEST, CONTEXT) == (ended.payment, None)
+    assert commerce.expire_payment(ended.payment, REQUEST, CONTEXT) == (ended.payment, None)
     undone = commerce.undo(ended.payment, REQUEST, ended.entry, CONTEXT)
     assert undone is not None and (undone.payment.capturable, undone.payment.is_end_notified) == (100, False)
     again = commerce.post(undone.payment, REQUEST, logged(end, 100), undone.entry, None, CONTEXT)
@@ -83,9 +83,9 @@ def test_the_end_of_what_is_held_is_told_once_and_again_only_after_a_fork_brough
 
 def test_an_expiry_that_was_told_stays_told_whatever_else_a_fork_removes() -> None:
     approved, authorized = after(logged(Kind.PRE_APPROVED), logged(Kind.AUTHORIZED, 100))
-    notified, event = commerce.expired(authorized.payment, REQUEST, LATER)
+    notified, event = commerce.expire_payment(authorized.payment, REQUEST, LATER)
     assert event is not None and (notified.is_end_notified, notified.changed_at) == (True, LATER.now)
-    assert commerce.expired(notified, REQUEST, LATER) == (notified, None)
+    assert commerce.expire_payment(notified, REQUEST, LATER) == (notified, None)
     for entry in (approved.entry, authorized.entry):
         undone = commerce.undo(notified, REQUEST, entry, CONTEXT)
         assert undone is not None and undone.payment.is_end_notified
@@ -98,7 +98,7 @@ def test_an_expiry_that_was_told_stays_told_whatever_else_a_fork_removes() -> No
 def test_nothing_has_ended_of_which_something_was_captured() -> None:
     _, captured, voided = after(logged(Kind.AUTHORIZED, 100), logged(Kind.CAPTURED, 60), logged(Kind.VOIDED, 40))
     assert (voided.events, voided.payment.is_end_notified) == ((), False)
-    assert commerce.expired(captured.payment, REQUEST, CONTEXT) == (captured.payment, None)
+    assert commerce.expire_payment(captured.payment, REQUEST, CONTEXT) == (captured.payment, None)
 
 
 def test_an_event_in_another_block_has_the_place_and_time_of_that_block() -> None:

@@ -67,7 +67,7 @@ def payments(world: World, request: Request) -> tuple[Payment, ...]:
 
 
 def logged(world: World) -> list[LoggedTransfer]:
-    return scan_store.logged_in(world.services.store, world.chain.network, 0, len(world.chain.blocks))
+    return scan_store.list_logged(world.services.store, world.chain.network, 0, len(world.chain.blocks))
 
 
 def test_a_conversion_is_one_payment_of_what_was_asked_for(world: World) -> None:

@@ -36,7 +36,7 @@ def added(before: list[Payment], after: list[Payment]) -> Counter[tuple[str, str
 
 
 def test_a_payment_adds_one_to_its_account_client_wallets_and_reference() -> None:
-    payment = counting.marked(replace(PAID, payer=OTHER))
+    payment = counting.mark_payment(replace(PAID, payer=OTHER))
     facets = "USDC-base|USD|direct|"
     assert added([], [payment]) == {
         ("ACCOUNT", "2026-03-01", "", facets): 1,
@@ -49,7 +49,7 @@ def test_a_payment_adds_one_to_its_account_client_wallets_and_reference() -> Non
 
 
 def test_payments_of_one_request_and_day_add_to_the_same_records() -> None:
-    payments = [counting.marked(replace(PAID, event_key=f"e-{number}")) for number in range(20)]
+    payments = [counting.mark_payment(replace(PAID, event_key=f"e-{number}")) for number in range(20)]
     changed = counting.amounts([], payments)
     assert len(changed) == 4
     assert {amount for _, amounts in changed for amount in amounts.values()} == {20}
@@ -60,7 +60,7 @@ def test_payments_of_one_request_and_day_add_to_the_same_records() -> None:
 def test_what_a_payment_added_is_exactly_what_its_last_state_adds(states: list[Payment]) -> None:
     total, stored = Counter[tuple[str, str, str, str]](), list[Payment]()
     for state in states:
-        marked = counting.marked(replace(state, is_counted=stored[0].is_counted if stored else False))
+        marked = counting.mark_payment(replace(state, is_counted=stored[0].is_counted if stored else False))
         total.update(added(stored, [marked]))
         stored = [marked]
     expected = added([], stored) if stored[0].is_counted else {}

@@ -246,7 +246,7 @@ def test_a_recorder_that_is_late_records_a_payment_and_its_removal_in_their_orde
     world.chain.fork(4)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    assert len(scan_store.unrecorded(world.services.store, payment.link.token, 10)) == 2
+    assert len(scan_store.list_unrecorded(world.services.store, payment.link.token, 10)) == 2
     world.record()
     assert world.load(payment).requests[0].paid == 0
     assert notified(world) in ([], ["payment.confirmed", "payment.failed"])

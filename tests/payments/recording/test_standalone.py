@@ -10,7 +10,7 @@ from chalicelib.payments.links.records import LinkStatus, Payable
 from chalicelib.payments.recording import flows
 from chalicelib.payments.recording.reconciliation import reconcile
 from chalicelib.payments.requests.payments.records import PaymentStatus
-from chalicelib.payments.requests.payments.store import payments, unmatched_transfers
+from chalicelib.payments.requests.payments.store import list_unmatched_transfers, payments
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning import flows as scanning
 from chalicelib.payments.scanning import store as scan_store
@@ -85,7 +85,7 @@ def test_another_token_and_another_payee_do_not_count(world: World) -> None:
     world.chain.pay(request, payee=STRANGER)
     world.scan()
     assert load_request(world.services, request).paid == 0
-    kept = unmatched_transfers(world.services.store, request.request_id)
+    kept = list_unmatched_transfers(world.services.store, request.request_id)
     assert sorted(each.reason for each in kept) == ["wrong_payee", "wrong_token"]
     assert notified(world) == []
 

@@ -33,7 +33,7 @@ def added(before: Sequence[Request], after: Sequence[Request]) -> Counter[tuple[
 
 
 def test_a_request_adds_one_to_its_account_and_its_client_id() -> None:
-    marked = counts.marked(NEW)
+    marked = counts.mark_request(NEW)
     day = NOW.date().isoformat()
     assert added([], [marked]) == {("REQUESTS", day, "created"): 1, ("REQUESTS#cli", day, "created"): 1}
     assert len(counts.amounts([], [marked])) == counts.LARGEST
@@ -42,7 +42,7 @@ def test_a_request_adds_one_to_its_account_and_its_client_id() -> None:
 
 def test_the_requests_of_a_transaction_add_to_two_records_for_each_day() -> None:
     made = [
-        counts.marked(replace(NEW, request_id=f"01{number:064x}", created_at=NOW - timedelta(days=number % 2)))
+        counts.mark_request(replace(NEW, request_id=f"01{number:064x}", created_at=NOW - timedelta(days=number % 2)))
         for number in range(40)
     ]
     assert len(counts.amounts([], made)) == 2 * counts.LARGEST
@@ -53,7 +53,7 @@ def test_the_requests_of_a_transaction_add_to_two_records_for_each_day() -> None
 def test_what_a_request_added_is_exactly_what_its_last_state_adds(states: list[Request]) -> None:
     total, stored = Counter[tuple[str, str, str]](), list[Request]()
     for state in states:
-        marked = counts.marked(replace(state, counted_as=stored[0].counted_as if stored else None))
+        marked = counts.mark_request(replace(state, counted_as=stored[0].counted_as if stored else None))
         total.update(added(stored, [marked]))
         stored = [marked]
     assert {name: number for name, number in total.items() if number} == added([], stored)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.payments.requests import store
 from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo, Frequency, Recurrence, Request
 from tests.fakes.wallets import evm_wallet
@@ -183,8 +183,8 @@ def test_a_client_id_that_is_limited_to_payees_creates_none_for_a_bank_account(n
         ({"amount": None}, "amount is required"),
         ({"amount": "1.0000001"}, "amount has too many decimals: the currency has 6"),
         ({"payee": ZERO}, "payee is the zero address"),
-        ({"payee": known_token("fUSDC-sepolia").address}, "payee is the contract of fUSDC-sepolia"),
-        ({"payee": known_token("USDC-base").address.lower()}, "payee is the contract of USDC-base"),
+        ({"payee": require_token("fUSDC-sepolia").address}, "payee is the contract of fUSDC-sepolia"),
+        ({"payee": require_token("USDC-base").address.lower()}, "payee is the contract of USDC-base"),
         ({"payee": address_of(ERC20_FEE_PROXY, "sepolia")}, "payee is the contract of ERC20FeeProxy"),
         ({"payee": "0x12"}, "payee: Invalid EVM address"),
         ({"payee": MISCASED}, "payee: Invalid EVM address: its upper and lower case do not match the EIP-55 checksum"),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.requests.calendar import due_at, start_of, started
+from chalicelib.payments.requests.calendar import due_at, start_of, start_recurrence
 from chalicelib.payments.requests.records import CustomerInfo, Frequency, Recurrence, Request, RequestStatus
-from chalicelib.payments.requests.recurring import copy_of, recurred, with_recurrence
+from chalicelib.payments.requests.recurring import copy_of, recur, with_recurrence
 from tests.payments.requests.test_rules import request as plain
 
 NOW = datetime(2030, 1, 31, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ def entropy(length: int) -> bytes:
 
 
 def recurring(start: str = "2030-01-31", frequency: Frequency = Frequency.MONTHLY, **changes: Any) -> Request:
-    recurrence = started(Recurrence(start, frequency), NOW)
+    recurrence = start_recurrence(Recurrence(start, frequency), NOW)
     return replace(plain(), recurrence=recurrence, created_at=NOW, account_id="acct", **changes)
 
 
@@ -34,7 +34,7 @@ def at(day: str) -> datetime:
 
 
 def test_the_request_itself_is_that_of_the_first_date() -> None:
-    assert recurred(recurring(), NOW, entropy) is None
+    assert recur(recurring(), NOW, entropy) is None
     assert recurring().next_due == at("2030-02-28")
 
 
@@ -42,7 +42,7 @@ def test_each_later_date_has_a_new_request_for_the_same_with_an_id_of_its_own() 
     info = CustomerInfo("John", "Doe")
     paid = {"status": RequestStatus.PAID, "paid": BaseUnits(10), "tx_hash": "0x12", "payment_count": 3}
     original = recurring(customer_info=info, reference="INV-1", payer="0x" + "22" * 20, version=4, **paid)
-    found = recurred(original, at("2030-02-28"), entropy)
+    found = recur(original, at("2030-02-28"), entropy)
     assert found is not None
     new = found.request
     assert (new.payee, new.amount, new.currency, new.customer_info) == (original.payee, original.amount, original.currency, info)
@@ -66,7 +66,7 @@ def test_a_new_request_is_in_the_same_currencies_with_the_same_fee_for_the_same_
 
 def test_missed_dates_are_made_up_for_one_by_one() -> None:
     original, dates = recurring(frequency=Frequency.DAILY), []
-    while (found := recurred(original, at("2030-02-03"), entropy)) is not None:
+    while (found := recur(original, at("2030-02-03"), entropy)) is not None:
         original = found.original
         dates.append(found.request.created_at)
     assert len(dates) == 3 and original.next_due == at("2030-02-04")
@@ -74,11 +74,11 @@ def test_missed_dates_are_made_up_for_one_by_one() -> None:
 
 def test_dates_that_pass_while_it_is_stopped_are_not_made_up_for() -> None:
     stopped = with_recurrence(recurring(frequency=Frequency.DAILY), True, NOW)
-    assert stopped.next_due is None and recurred(stopped, at("2031-01-01"), entropy) is None
+    assert stopped.next_due is None and recur(stopped, at("2031-01-01"), entropy) is None
     resumed = with_recurrence(stopped, False, at("2030-03-05"))
     assert resumed.next_due == at("2030-03-06")
-    assert recurred(resumed, at("2030-03-05"), entropy) is None
-    found = recurred(resumed, at("2030-03-06"), entropy)
+    assert recur(resumed, at("2030-03-05"), entropy) is None
+    found = recur(resumed, at("2030-03-06"), entropy)
     assert found is not None and found.original.next_due == at("2030-03-07")
 
 
@@ -96,7 +96,7 @@ def test_without_a_recurrence_there_is_nothing_to_stop() -> None:
 
 def test_after_the_year_9999_there_is_no_date() -> None:
     original = recurring("9999-12-31", Frequency.DAILY)
-    assert original.next_due is None and recurred(original, datetime(9999, 12, 31, 23, tzinfo=UTC), entropy) is None
+    assert original.next_due is None and recur(original, datetime(9999, 12, 31, 23, tzinfo=UTC), entropy) is None
 
 
 @given(
@@ -110,7 +110,7 @@ def test_whenever_it_is_looked_at_each_date_up_to_then_has_one_request(
     original, now, made = recurring(start.isoformat(), frequency), NOW, 1
     for days in waits:
         now += timedelta(days=days)
-        while (found := recurred(original, now, entropy)) is not None:
+        while (found := recur(original, now, entropy)) is not None:
             original, made = found.original, made + 1
         first = start_of(start.isoformat())
         wanted = sum(due_at(first, frequency, period) <= now for period in range(2, made + 3))

@@ -11,7 +11,7 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree, one_node
 from chalicelib.chains.nodes.ranges import BlockPayments
@@ -365,7 +365,7 @@ def test_a_payment_is_proved_by_the_receipts_of_two_nodes_as_one_may_name_anothe
 def test_receipts_of_a_network_of_which_none_were_recorded_are_no_contradiction(client: Any) -> None:
     """Of matic there are none since a fork that puts another kind of receipt into the root."""
     pair = Network(client)
-    facts = known_network("sepolia")
+    facts = require_network("sepolia")
     policy = replace(facts.absence, receipts_recorded_below=0)
     pair.world.metrics.taken(CHECKS_NOT_RUN)
     payment = pair.world.create_link()

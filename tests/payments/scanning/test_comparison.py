@@ -41,7 +41,7 @@ def read_later(world: World, *seconds: int) -> None:
 
 
 def states(world: World) -> list[TransferState]:
-    logged = store.logged_in(world.services.store, "sepolia", 0, len(world.chain.blocks))
+    logged = store.list_logged(world.services.store, "sepolia", 0, len(world.chain.blocks))
     return sorted(each.state for each in logged)
 
 
@@ -557,7 +557,7 @@ def test_a_deferred_payment_that_a_fork_moves_is_found_once_in_its_new_block(
         world.advance(5)
         world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from) == (6_250_000, None)
-    (logged,) = store.logged_in(world.services.store, "sepolia", 0, len(pair.first.blocks))
+    (logged,) = store.list_logged(world.services.store, "sepolia", 0, len(pair.first.blocks))
     assert (logged.block_hash, logged.state) == (new.hash, TransferState.PAYMENT)
 
 
@@ -711,12 +711,12 @@ def test_nor_do_they_on_tron_where_each_receipt_is_a_request() -> None:
     honest = chain.pay(request, amount=5)
     chain.mine(2)
     ticks = 0
-    while not (logged := store.logged_in(services.store, "tron", 0, len(chain.blocks))):
+    while not (logged := store.list_logged(services.store, "tron", 0, len(chain.blocks))):
         ticks += 1
         assert ticks <= 2, "no lag after two ticks"
         flows.scan(services, "tron")
     assert [each.tx_hash for each in logged] == [honest["transactionHash"].removeprefix("0x")]
-    assert len(store.deferred_after(services.store, "tron", "", 200)) == 100
+    assert len(store.list_deferred(services.store, "tron", "", 200)) == 100
     assert chain.largest_answer == 0
 
 

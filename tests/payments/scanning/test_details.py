@@ -70,7 +70,7 @@ class Scanned:
 
     @property
     def logged(self) -> list[LoggedTransfer]:
-        return store.logged_in(self.world.services.store, self.node.network, 0, len(self.node.blocks))
+        return store.list_logged(self.world.services.store, self.node.network, 0, len(self.node.blocks))
 
 
 @pytest.fixture

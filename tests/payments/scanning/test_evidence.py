@@ -13,14 +13,14 @@ from chalicelib.payments.scanning.evidence import (
     MOST_RANGES,
     PROVED_AFTER,
     TRIED_AGAIN_AFTER,
-    doubted,
+    count_unproved,
+    doubt_blocks,
     first_weak,
-    pruned,
+    prune,
     read_again,
     read_first,
-    rolled_back,
+    remove_after,
     to_prove,
-    unproved,
 )
 from chalicelib.payments.scanning.records import Evidence, Weak, WeakRange
 
@@ -74,9 +74,9 @@ def test_a_network_with_one_node_has_few_ranges_however_long_it_is_read() -> Non
     weak: Weak = ()
     for hour in range(24 * 10):
         now = NOW + timedelta(hours=hour)
-        weak = pruned(read_first(weak, BlockRange(hour * 100, hour * 100 + 99), UNPROVED, now), -1, now)
+        weak = prune(read_first(weak, BlockRange(hour * 100, hour * 100 + 99), UNPROVED, now), -1, now)
     assert len(weak) <= FORGOTTEN_AFTER / JOINED_WITHIN + 1
-    count, since = unproved(weak)
+    count, since = count_unproved(weak)
     assert since is not None and timedelta(days=2) < now - since <= FORGOTTEN_AFTER
     assert 48 * 100 < count <= 72 * 100
 
@@ -127,19 +127,19 @@ def test_the_first_of_blocks_that_is_not_proved_is_found(blocks: BlockRange, fou
 
 def test_what_a_fork_replaced_is_not_known_any_more() -> None:
     weak = (WeakRange(10, 20, CORROBORATED, NOW), WeakRange(31, 50, UNPROVED, NOW))
-    assert rolled_back(weak, 40) == (weak[0], WeakRange(31, 40, UNPROVED, NOW))
-    assert rolled_back(weak, 15) == (WeakRange(10, 15, CORROBORATED, NOW),)
+    assert remove_after(weak, 40) == (weak[0], WeakRange(31, 40, UNPROVED, NOW))
+    assert remove_after(weak, 15) == (WeakRange(10, 15, CORROBORATED, NOW),)
 
 
 def test_blocks_that_have_more_than_was_known_are_unproved_whatever_they_were() -> None:
     weak = (WeakRange(10, 20, CORROBORATED, NOW),)
-    assert doubted(weak, BlockRange(15, 25), NOW) == (WeakRange(10, 14, CORROBORATED, NOW), WeakRange(15, 25, UNPROVED, NOW))
+    assert doubt_blocks(weak, BlockRange(15, 25), NOW) == (WeakRange(10, 14, CORROBORATED, NOW), WeakRange(15, 25, UNPROVED, NOW))
 
 
 def test_what_was_corroborated_and_read_again_is_done_and_what_is_unproved_stays_for_three_days() -> None:
     weak = (WeakRange(10, 20, CORROBORATED, NOW), WeakRange(21, 30, UNPROVED, NOW), WeakRange(31, 40, CORROBORATED, NOW))
-    assert pruned(weak, 30, NOW) == weak[1:]
-    assert pruned(weak, 5, NOW + FORGOTTEN_AFTER) == ()
+    assert prune(weak, 30, NOW) == weak[1:]
+    assert prune(weak, 5, NOW + FORGOTTEN_AFTER) == ()
 
 
 def test_one_node_is_never_a_proof() -> None:

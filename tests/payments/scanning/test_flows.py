@@ -41,7 +41,7 @@ def cursor(world: World) -> Cursor:
 
 
 def logged(world: World) -> list[LoggedTransfer]:
-    return store.logged_in(world.services.store, "sepolia", 0, len(world.chain.blocks))
+    return store.list_logged(world.services.store, "sepolia", 0, len(world.chain.blocks))
 
 
 def hinted(world: World) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_tick_writes_a_transfer_to_the_log_and_work_for_its_link_and_records_n
     (entry,) = logged(world)
     assert (entry.tx_hash, entry.amount, entry.fee_amount) == (log["transactionHash"], 5, 2)
     assert (entry.payable_id, entry.state) == (payment.link.token, TransferState.UNRECORDED)
-    (part,) = store.unrecorded(world.services.store, payment.link.token, 10)
+    (part,) = store.list_unrecorded(world.services.store, payment.link.token, 10)
     assert (part.added, part.removed) == ((entry.transfer_id,), ())
     assert hinted(world) == [payment.link.token]
     assert world.load(payment).requests[0].paid == 0
@@ -567,8 +567,8 @@ def test_work_that_waits_for_a_rate_is_behind_all_other_and_is_read_once_from_an
     waiting = [part("base", f"{number * 7_001:04x}", True) for number in range(9)]
     plain = [part(network, "0" * 16, False) for network in ("base", "zksync")]
     world.services.store.put_many([*waiting, *plain])
-    assert [each.network for each in store.unrecorded(world.services.store, "T", 3)] == ["base", "zksync", "base"]
-    assert not any(each.waits_for_rate for each in store.unrecorded(world.services.store, "T", 2))
+    assert [each.network for each in store.list_unrecorded(world.services.store, "T", 3)] == ["base", "zksync", "base"]
+    assert not any(each.waits_for_rate for each in store.list_unrecorded(world.services.store, "T", 2))
     for start in ("0000", "5fff", "ffff", waiting[3].digest[:4]):
         found = list(store.waiting_for_rates(world.services.store, "T", 4, start))
         assert len(found) == 9 and {each.digest for each in found} == {each.digest for each in waiting}

@@ -16,20 +16,20 @@ from chalicelib.payments.scanning.rules import (
     OLDEST_TICK,
     VERIFIED_AFTER,
     advance,
-    begun_at,
+    begin_at,
     blocks_to_verify,
     compare_nodes,
-    confirmed_height,
     first_cursor,
+    height_of_confirmed,
     is_late,
     is_outdated,
     lag,
     last_logged,
+    mark_verified,
     narrow,
     next_range,
     roll_back,
     take_lease,
-    verified,
     with_verifications,
 )
 from infra.configuration import functions_of, stages
@@ -182,7 +182,7 @@ def test_a_cursor_has_the_time_of_its_newest_block_and_when_it_was_read() -> Non
 
 @pytest.mark.parametrize(("head", "confirmations", "confirmed"), [(100, 1, 100), (100, 2, 99), (100, 12, 89)])
 def test_the_newest_block_is_one_deep(head: int, confirmations: int, confirmed: int) -> None:
-    assert confirmed_height(head, confirmations) == confirmed
+    assert height_of_confirmed(head, confirmations) == confirmed
 
 
 def test_a_lease_lasts_60_seconds_and_is_taken_over_when_it_has_ended() -> None:
@@ -220,11 +220,11 @@ def test_a_verification_reads_ranges_up_to_its_target_and_then_gets_the_next_tar
         blocks, is_weak = due
         assert is_weak, "a cursor without evidence is of code that had none"
         read.append((blocks.first, blocks.last))
-        cursor = verified(cursor, 0, blocks.last)
+        cursor = mark_verified(cursor, 0, blocks.last)
         moved = with_verifications(replace(cursor, scanned_to=300), later)
         assert moved.verifications[0].target == (300 if blocks.last == 190 else 190)
     assert read == [(101, 140), (141, 180), (181, 190)]
-    assert verified(cursor, 1, 120).verifications == (Verification(190, 190, NOW), Verification(120, 190, NOW))
+    assert mark_verified(cursor, 1, 120).verifications == (Verification(190, 190, NOW), Verification(120, 190, NOW))
     moved = with_verifications(replace(cursor, scanned_to=300), later)
     assert moved.verifications == (Verification(190, 300, later), Verification(100, 190, NOW))
     assert moved.next_targets == (NextTarget(1, 300, later),)
@@ -242,7 +242,7 @@ def test_each_block_is_read_again_at_most_a_tenth_of_the_time_later_than_it_is_d
         most = max(most, len([each for each in cursor.next_targets if each.number == index]))
         while due := blocks_to_verify(cursor, index, now):
             late += [now - read_at[each] - age for each in range(due[0].first, due[0].last + 1)]
-            cursor = verified(cursor, index, due[0].last)
+            cursor = mark_verified(cursor, index, due[0].last)
     assert len(late) > 15
     assert timedelta(0) <= min(late)
     assert max(late) <= age / 10 + timedelta(seconds=tick)
@@ -314,4 +314,4 @@ def test_a_network_that_was_never_read_is_not_late() -> None:
 
 def test_reading_begins_at_the_block_that_is_asked_for_unless_that_is_newer() -> None:
     cursor = Cursor("sepolia", 100, (), 10)
-    assert [begun_at(cursor, block).scanned_to for block in (0, 99, 100, 101)] == [0, 99, 100, 100]
+    assert [begin_at(cursor, block).scanned_to for block in (0, 99, 100, 101)] == [0, 99, 100, 100]

@@ -19,10 +19,10 @@ from chalicelib.payments.scanning.transfer_log import (
     check_vanished,
     counting,
     entries,
-    reindexed,
-    removed_by_fork,
-    unrecorded,
-    vanished,
+    find_reindexed,
+    find_removed,
+    find_vanished,
+    select_unrecorded,
     work,
     work_of_fork,
 )
@@ -108,7 +108,7 @@ def test_an_entry_is_kept_for_seven_days_once_it_is_recorded_and_two_blocks_shar
 def test_an_entry_that_has_another_log_index_than_before_is_named() -> None:
     first, second, third = entry(1), entry(2), entry(3)
     before = replace(second, log_index=9, state=TransferState.PAYMENT, detected_at=NOW - timedelta(hours=1))
-    assert reindexed([first, second, third], {first.transfer_id: first, second.transfer_id: before}) == [second]
+    assert find_reindexed([first, second, third], {first.transfer_id: first, second.transfer_id: before}) == [second]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_an_entry_that_has_another_log_index_than_before_is_named() -> None:
 )
 def test_work_is_what_the_recorder_has_not_recorded_or_has_undone(state: TransferState, is_work: bool) -> None:
     first = entry(1)
-    assert unrecorded([first], {first.transfer_id: replace(first, state=state)}) == ([first] if is_work else [])
-    assert unrecorded([first], {}) == [first]
+    assert select_unrecorded([first], {first.transfer_id: replace(first, state=state)}) == ([first] if is_work else [])
+    assert select_unrecorded([first], {}) == [first]
 
 
 def test_work_is_divided_by_link_and_into_parts_that_fit_into_a_transaction() -> None:
@@ -215,11 +215,11 @@ def test_an_entry_is_removed_if_another_block_is_at_its_height(
     current: str | None, state: TransferState, is_removed: bool
 ) -> None:
     each = entry(1, state=state)
-    assert removed_by_fork([each], {1: current}, []) == ([each] if is_removed else [])
+    assert find_removed([each], {1: current}, []) == ([each] if is_removed else [])
 
 
 def test_a_block_that_was_not_asked_for_is_not_known_to_be_replaced() -> None:
-    assert removed_by_fork([entry(1)], {}, []) == []
+    assert find_removed([entry(1)], {}, []) == []
 
 
 @pytest.mark.parametrize("current", [None, "0xb1", "0xother"])
@@ -228,15 +228,15 @@ def test_an_entry_whose_transfer_is_in_another_block_now_is_removed_whatever_the
 ) -> None:
     """Otherwise a payment that is only added up as dust would count in both blocks."""
     before = entry(1)
-    assert removed_by_fork([before], {1: current}, [entry(1, block_number=2, block_hash="0xnew")]) == [before]
-    assert removed_by_fork([before], {1: None}, [before]) == []
+    assert find_removed([before], {1: current}, [entry(1, block_number=2, block_hash="0xnew")]) == [before]
+    assert find_removed([before], {1: None}, [before]) == []
 
 
 def test_a_transfer_that_is_in_a_new_block_has_not_vanished() -> None:
     moved, gone = entry(1), entry(2)
     another = entry(2, event_key="e-1")
     reversed_before = entry(3, state=TransferState.REVERSED)
-    assert vanished([moved, gone, reversed_before], [entry(1, block_hash="0xnew"), another]) == [gone]
+    assert find_vanished([moved, gone, reversed_before], [entry(1, block_hash="0xnew"), another]) == [gone]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer
@@ -127,7 +127,7 @@ def test_nothing_is_refunded_of_an_unpaid_request_or_to_the_payee_or_by_another_
     with pytest.raises(BadRequest, match="payee"):
         shop.refund(to=PAYEE)
     with pytest.raises(BadRequest, match="to: is the contract of USDC-base"):
-        shop.refund(to=known_token("USDC-base").address)
+        shop.refund(to=require_token("USDC-base").address)
     with pytest.raises(NotFound):
         shop.refund(account="another")
 

@@ -15,7 +15,6 @@ from chalicelib.base.errors import BadRequest, Forbidden, Unauthorized
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import (
     SCOPES,
-    allowed_domain,
     check_api_key,
     check_client_id,
     check_linked,
@@ -23,6 +22,7 @@ from chalicelib.platform.access.credentials.rules import (
     check_scope,
     credential_hash,
     ip_range,
+    parse_origin,
 )
 from tests.fakes.world import START
 
@@ -94,11 +94,11 @@ def test_a_domain_that_can_be_stored_is_an_origin_that_a_browser_can_send(texts:
     """It then admits exactly itself, and storing it again changes nothing."""
     for text in texts:
         try:
-            domain = allowed_domain(text)
+            domain = parse_origin(text)
         except BadRequest:
             continue
         assert re.fullmatch(r"https?://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?", domain)
-        assert allowed_domain(domain) == domain
+        assert parse_origin(domain) == domain
         assert check_client_id(client(domains=(domain,)), domain)
 
 
@@ -230,7 +230,7 @@ def test_what_is_no_address_range_is_refused(text: str) -> None:
     ],
 )
 def test_a_domain_is_stored_as_browsers_send_it(given_text: str, stored: str) -> None:
-    assert allowed_domain(given_text) == stored
+    assert parse_origin(given_text) == stored
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_domain_is_stored_as_browsers_send_it(given_text: str, stored: str) ->
 )
 def test_what_is_not_an_origin_is_refused_as_a_domain(text: str) -> None:
     with pytest.raises(BadRequest):
-        allowed_domain(text)
+        parse_origin(text)
 
 
 @given(st.binary(min_size=64, max_size=64))

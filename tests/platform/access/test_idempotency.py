@@ -21,7 +21,7 @@ from chalicelib.platform.access.idempotency.rules import (
     begin,
     check_key,
     entropy_of,
-    taken,
+    take_key,
 )
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
@@ -37,21 +37,21 @@ ANSWERED = replace(ASKED, status=201, answer="[]")
 
 
 def test_a_key_that_holds_an_answer_gives_it_for_a_day() -> None:
-    assert taken(ANSWERED, ASKED, START + RETENTION - timedelta(milliseconds=1)) == ANSWERED
-    assert taken(replace(ANSWERED, version=7), ASKED, START + RETENTION) == replace(ASKED, version=7)
+    assert take_key(ANSWERED, ASKED, START + RETENTION - timedelta(milliseconds=1)) == ANSWERED
+    assert take_key(replace(ANSWERED, version=7), ASKED, START + RETENTION) == replace(ASKED, version=7)
     assert timedelta(hours=24) == RETENTION
 
 
 def test_a_key_is_taken_while_its_request_runs_and_free_after_the_lease() -> None:
     with pytest.raises(Conflict, match="still running"):
-        taken(ASKED, ASKED, START + LEASE - timedelta(milliseconds=1))
+        take_key(ASKED, ASKED, START + LEASE - timedelta(milliseconds=1))
     later = begin("scope", b"body", START + LEASE, "another")
-    assert taken(replace(ASKED, version=3), later, START + LEASE) == replace(later, version=3)
+    assert take_key(replace(ASKED, version=3), later, START + LEASE) == replace(later, version=3)
 
 
 def test_a_request_that_made_something_is_resumed_after_the_lease_as_it_began() -> None:
     stored, later = replace(ASKED, version=3, steps=("1f",)), begin("scope", b"body", START + LEASE, "another")
-    assert taken(stored, later, START + LEASE) == replace(stored, lease_until=START + 2 * LEASE)
+    assert take_key(stored, later, START + LEASE) == replace(stored, lease_until=START + 2 * LEASE)
 
 
 def test_a_lease_is_longer_than_a_request_may_run() -> None:
@@ -62,8 +62,8 @@ def test_a_lease_is_longer_than_a_request_may_run() -> None:
 def test_another_body_under_a_key_is_refused_in_every_state(stored: object) -> None:
     other = begin("scope", b"another body", START, "nonce")
     with pytest.raises(Unprocessable, match="another body"):
-        taken(stored, other, START)  # type: ignore[arg-type]
-    assert taken(stored, other, START + RETENTION) == other  # type: ignore[arg-type]
+        take_key(stored, other, START)  # type: ignore[arg-type]
+    assert take_key(stored, other, START + RETENTION) == other  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["a", "x" * MAX_KEY_LENGTH, "550e8400-e29b-41d4-a716-446655440000", "a b", "~!"])

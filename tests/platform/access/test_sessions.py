@@ -17,10 +17,10 @@ from chalicelib.platform.access.sessions.rules import (
     TOUCH_INTERVAL,
     WALLET_IDLE,
     check_session,
-    named_in,
     open_session,
+    parse_token,
     pointer_of,
-    touched,
+    touch_session,
 )
 from tests.fakes.world import START, WALLET
 from tests.support.members import pointer
@@ -64,12 +64,12 @@ def test_a_wallet_session_is_idle_after_15_minutes_and_an_e_mail_session_lasts_3
 def test_a_token_names_account_and_person_unless_it_is_forged() -> None:
     account_id, person_id = "01KJM9CZ34ACCT000000000000", "01KJM9CZ34PERS000000000000"
     _, token = open_session(pointer(account_id, person_id), SessionKind.EMAIL, "ann@example.com", START, entropy())
-    assert named_in(token) == (account_id, person_id)
+    assert parse_token(token) == (account_id, person_id)
     secret = token.rpartition(".")[2]
     for ids in ("", account_id, f"{account_id}.", f".{person_id}", f"{account_id[1:]}.{person_id}", "\udcff." + person_id):
-        assert named_in(f"{ids}.{secret}") is None
+        assert parse_token(f"{ids}.{secret}") is None
     for other in (secret, f"{account_id}.{person_id}.", f"{token} ", ""):
-        assert named_in(other) is None
+        assert parse_token(other) is None
 
 
 def test_a_new_password_ends_the_sessions_that_were_opened_before_it() -> None:
@@ -96,14 +96,14 @@ def test_use_prolongs_a_wallet_session_and_not_an_e_mail_session() -> None:
     later = START + timedelta(minutes=14)
     wallet, _ = open_session(pointer(), SessionKind.WALLET, WALLET, START, entropy())
     mail, _ = open_session(pointer(), SessionKind.EMAIL, "ann@example.com", START, entropy())
-    assert touched(wallet, later) == replace(wallet, last_seen_at=later, expires_at=later + WALLET_IDLE)
-    assert touched(mail, later) == replace(mail, last_seen_at=later)
+    assert touch_session(wallet, later) == replace(wallet, last_seen_at=later, expires_at=later + WALLET_IDLE)
+    assert touch_session(mail, later) == replace(mail, last_seen_at=later)
 
 
 def test_use_is_not_noted_more_often_than_every_ten_seconds() -> None:
     session, _ = open_session(pointer(), SessionKind.WALLET, WALLET, START, entropy())
-    assert touched(session, START + TOUCH_INTERVAL - TICK) is None
-    assert touched(session, START + TOUCH_INTERVAL) is not None
+    assert touch_session(session, START + TOUCH_INTERVAL - TICK) is None
+    assert touch_session(session, START + TOUCH_INTERVAL) is not None
     assert timedelta(seconds=10) == TOUCH_INTERVAL
 
 

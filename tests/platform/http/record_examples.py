@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chalicelib.platform.http.operation import OPERATIONS
-from infra.documents.api import written
+from infra.documents.api import read_document
 from infra.documents.operations import answers_in, examples, examples_file
 from tests.support.client import Api
 from tests.support.examples import EXAMPLES, documented, headers_for, prepared
@@ -29,7 +29,7 @@ HOSTS = {
 }
 
 
-KNOWN = answers_in(written())
+KNOWN = answers_in(read_document())
 
 
 def shape(value: Any) -> Any:

@@ -15,7 +15,7 @@ from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import CREDENTIALS, Mode, Tier
 from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import UNITS_PER_MINUTE, account_quota, client_quota, units_window
-from chalicelib.platform.http.credentials import sent_credential
+from chalicelib.platform.http.credentials import read_credential
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.platform.http.schemas import Input
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
@@ -98,7 +98,7 @@ def test_sessions_and_orchestrators_count_for_the_account_of_their_secret(clock:
 def caller_of(headers: dict[str, str]) -> Caller:
     alone = "x-orchestrator-key" in headers and "x-client-id" not in headers
     request = sent(headers)
-    credential = sent_credential(request, (Mode.ORCHESTRATOR_KEY,) if alone else CREDENTIALS)
+    credential = read_credential(request, (Mode.ORCHESTRATOR_KEY,) if alone else CREDENTIALS)
     assert credential is not None
     return identify(running(), credential, request.origin, request.ip_address)
 

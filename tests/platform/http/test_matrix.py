@@ -13,7 +13,7 @@ from chalicelib.platform.access.credentials.rules import SCOPES
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.access.people.records import Membership, Role
 from chalicelib.platform.access.people.rules import OWNERS, PEOPLES_SCOPES, SCOPES_OF
-from chalicelib.platform.http.credentials import needed_for
+from chalicelib.platform.http.credentials import describe_accepted
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.webhooks.endpoints.records import Endpoint
 from infra import admin
@@ -105,7 +105,7 @@ def refusal_of(known: Operation, way: Way) -> str:
     if way.serves == (Mode.PUBLIC,):
         return "Unauthorized"
     kinds = {Mode.API_KEY: "x-api-key", Mode.CLIENT_ID: "x-client-id", Mode.SESSION: "A session"}
-    return f"{kinds.get(way.serves[0], 'x-orchestrator-key')} is not accepted here: send {needed_for(known.modes)}"
+    return f"{kinds.get(way.serves[0], 'x-orchestrator-key')} is not accepted here: send {describe_accepted(known.modes)}"
 
 
 OWNED = [known for known in OPERATIONS if EXAMPLES.get((known.method, known.path), example()).others]

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.modes import CREDENTIALS
-from chalicelib.platform.http.credentials import needed_for
+from chalicelib.platform.http.credentials import describe_accepted
 from tests.support.api import Configured, stop_time
 from tests.support.client import ORIGIN, Shop, item, stored
 from tests.support.items import payout
@@ -68,7 +68,7 @@ def test_every_kind_is_named_where_several_are_accepted(shop: Shop) -> None:
     answer = refused(shop, "GET", "/v2/orchestrators/client-ids", several)
     assert answer == (401, "x-api-key is not accepted here: send x-orchestrator-key")
     everything = "x-orchestrator-key with x-client-id, or x-api-key, or x-client-id, or a session alone"
-    assert everything in needed_for(CREDENTIALS)
+    assert everything in describe_accepted(CREDENTIALS)
 
 
 def test_a_client_id_without_its_origin_is_401(shop: Shop) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.platform.http.negotiation import preferred
+from chalicelib.platform.http.negotiation import choose_media_type
 
 JSON, CSV = "application/json", "text/csv"
 
@@ -17,7 +17,7 @@ JSON, CSV = "application/json", "text/csv"
     ],
 )  # fmt: skip
 def test_a_table_is_preferred(accept: str) -> None:
-    assert preferred(accept, (JSON, CSV)) == CSV
+    assert choose_media_type(accept, (JSON, CSV)) == CSV
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_table_is_preferred(accept: str) -> None:
     ],
 )  # fmt: skip
 def test_json_is_preferred_and_is_the_answer_where_nothing_is_accepted(accept: str) -> None:
-    assert preferred(accept, (JSON, CSV)) == JSON
+    assert choose_media_type(accept, (JSON, CSV)) == JSON
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_json_is_preferred_and_is_the_answer_where_nothing_is_accepted(accept: s
     ],
 )  # fmt: skip
 def test_json_is_the_answer_to_a_header_without_the_form(accept: str) -> None:
-    assert preferred(accept, (JSON, CSV)) == JSON
+    assert choose_media_type(accept, (JSON, CSV)) == JSON

@@ -14,7 +14,7 @@ from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import Named, Span, lists, place
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, Counts, KeyPattern, Record
-from chalicelib.platform.storage.items import NewerShape, changed, item_of
+from chalicelib.platform.storage.items import NewerShape, item_of, update_of
 from chalicelib.platform.storage.store import Store
 from infra.documents.data import record_classes
 from infra.local.cloud import Cloud
@@ -155,7 +155,7 @@ def test_a_change_of_any_kind_of_record_makes_the_item_that_the_record_says_and_
     """Before it the item has every attribute that its kind may have."""
     again: Any = replace(RECORDS[name], version=7)  # type: ignore[type-var]
     key, table = again.key, f"{PREFIX}-{again.key.table}"
-    removed = set(changed(again, key)["ExpressionAttributeNames"].values()) - item_of(again, key).keys()
+    removed = set(update_of(again, key)["ExpressionAttributeNames"].values()) - item_of(again, key).keys()
     stale = {each: {"N" if each in ("due_at", "ttl") else "S": "1"} for each in removed}
     unknown = {"of_newer_code": {"S": "kept"}}
     before = {**item_of(replace(again, version=6), key), **stale, **unknown}
@@ -169,7 +169,7 @@ def test_a_change_of_any_kind_of_record_makes_the_item_that_the_record_says_and_
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_change_of_any_kind_of_record_is_far_below_the_limits_of_expressions(name: str) -> None:
     record: Any = replace(RECORDS[name], version=1)  # type: ignore[type-var]
-    parameters = changed(record, record.key)
+    parameters = update_of(record, record.key)
     expression, names = parameters["UpdateExpression"], parameters["ExpressionAttributeNames"]
     assert len(expression) < LONGEST_EXPRESSION / 2
     assert len(names) < MOST_OPERATORS / 2

@@ -9,7 +9,7 @@ from chalice.test import Client
 
 from app import build
 from chalicelib.platform.storage.clients import aws_client
-from chalicelib.platform.storage.queue import MOST_HOPS, Message, received, send_hints
+from chalicelib.platform.storage.queue import MOST_HOPS, Message, continue_chain, send_hints
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.jobs import track_relayed
 from chalicelib.relayer.rules import Call
@@ -33,16 +33,16 @@ def handled(hop: int) -> str:
 
 def test_a_message_says_how_many_were_before_it_in_its_chain(world: World) -> None:
     world.queue.send(QUEUE, [HINT])
-    with received(handled(0)):
+    with continue_chain(handled(0)):
         world.queue.send(QUEUE, [HINT])
-    with received(handled(6)):
+    with continue_chain(handled(6)):
         world.queue.send(QUEUE, [HINT, HINT])
     world.queue.send(QUEUE, [HINT])
     assert hops(world) == [0, 1, 7, 7, 0]
 
 
 def test_a_message_that_fails_leaves_no_trace_in_the_next_one_of_its_container(world: World) -> None:
-    with pytest.raises(RuntimeError), received(handled(3)):
+    with pytest.raises(RuntimeError), continue_chain(handled(3)):
         raise RuntimeError
     world.queue.send(QUEUE, [HINT])
     assert hops(world) == [0]
@@ -51,7 +51,7 @@ def test_a_message_that_fails_leaves_no_trace_in_the_next_one_of_its_container(w
 def test_a_chain_is_not_continued_after_its_last_hop_but_other_messages_are_sent(world: World) -> None:
     services = world.services
     for hop in (MOST_HOPS - 2, MOST_HOPS - 1, MOST_HOPS):
-        with received(handled(hop)):
+        with continue_chain(handled(hop)):
             send_hints(services.queue, services.log, QUEUE, [HINT], continues=True)
             send_hints(services.queue, services.log, QUEUE, [HINT])
     assert hops(world) == [MOST_HOPS - 1, MOST_HOPS - 1, MOST_HOPS, MOST_HOPS + 1]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.platform.access.credentials.records import LastUse
-from chalicelib.platform.storage.retrying import retried, retry, try_write
+from chalicelib.platform.storage.retrying import retry, retry_conflicts, try_write
 from chalicelib.platform.storage.store import Delete, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import START
@@ -55,7 +55,7 @@ class Contended(MemoryStore):
         return found
 
 
-@retried(3)
+@retry_conflicts(3)
 def prolong(store: Contended, by: timedelta, *, at_most: datetime) -> LastUse:
     """Adds to a time, once."""
     found = store.last_use()
@@ -82,7 +82,7 @@ def test_the_last_conflict_is_raised_and_nothing_is_read_after_it() -> None:
 def test_another_error_is_raised_at_once() -> None:
     tries = []
 
-    @retried(5)
+    @retry_conflicts(5)
     def fail() -> None:
         tries.append(1)
         raise LookupError

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import TokenBalances
 from chalicelib.relayer.holdings.records import RETENTION, TOTAL, Holding, Move
-from chalicelib.relayer.holdings.rules import MISSING, NOT_ENOUGH, Ledger, booked, is_counted, refusal
+from chalicelib.relayer.holdings.rules import MISSING, NOT_ENOUGH, Ledger, book_changes, is_counted, refusal
 from chalicelib.relayer.records import CallStatus
 from tests.relayer.transactions import NOW, transaction
 
@@ -82,26 +82,26 @@ def test_what_is_taken_counts_when_proven_and_what_is_spent_until_the_contrary_i
 
 
 def test_a_take_makes_an_entry_and_a_spend_empties_it() -> None:
-    booking = booked({}, [(transaction(moves=TAKE), True)], NOW)
+    booking = book_changes({}, [(transaction(moves=TAKE), True)], NOW)
     assert booking.entries == (ENTRY,)
     ((total, added),) = booking.sums
     assert (total.token, total.account, added) == (TOKEN, ENTRY.account, {TOTAL: 10})
-    spent = booked({(TOKEN, OWNER): ENTRY}, [(transaction(moves=SPEND), True)], NOW)
+    spent = book_changes({(TOKEN, OWNER): ENTRY}, [(transaction(moves=SPEND), True)], NOW)
     (entry,) = spent.entries
     assert (entry.left, entry.vanishes_at, spent.sums[0][1]) == (0, NOW + RETENTION, {TOTAL: -10})
-    back = booked({(TOKEN, OWNER): entry}, [(transaction(moves=SPEND), False)], NOW)
+    back = book_changes({(TOKEN, OWNER): entry}, [(transaction(moves=SPEND), False)], NOW)
     assert back.entries[0].left == 10 and back.entries[0].vanishes_at is None and back.sums[0][1] == {TOTAL: 10}
 
 
 def test_several_changes_of_one_entry_are_one_write() -> None:
     changes = [(transaction(1, moves=TAKE), True), (transaction(2, moves=SPEND), True), (transaction(3, moves=TAKE), True)]
-    booking = booked({}, changes, NOW)
+    booking = book_changes({}, changes, NOW)
     assert [each.left for each in booking.entries] == [10] and booking.sums[0][1] == {TOTAL: 10}
-    assert booked({}, [], NOW).entries == booked({}, [], NOW).sums == ()
+    assert book_changes({}, [], NOW).entries == book_changes({}, [], NOW).sums == ()
 
 
 def test_what_was_spent_and_then_undone_is_no_claim_on_the_tokens_of_others() -> None:
     """A deep fork takes a take away whose tokens were spent: the entry is below zero, and the sum is that of others."""
     spent = replace(ENTRY, spent=BaseUnits(10))
-    booking = booked({(TOKEN, OWNER): spent}, [(transaction(moves=TAKE), False)], NOW)
+    booking = book_changes({(TOKEN, OWNER): spent}, [(transaction(moves=TAKE), False)], NOW)
     assert booking.entries[0].left == -10 and booking.sums == ()

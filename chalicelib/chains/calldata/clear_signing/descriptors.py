@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.clear_signing.functions import DISPLAYS
 from chalicelib.chains.calldata.clear_signing.messages import MESSAGES, Members
 from chalicelib.chains.calldata.explanations.decode import Array, Kind
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS, MEMBER_NAMES, Function
-from chalicelib.chains.catalogue.contracts import deployed_on
+from chalicelib.chains.catalogue.contracts import contracts_on
 from chalicelib.chains.catalogue.conversions import conversion_networks, feeds_of, on_chain_decimals
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
@@ -41,10 +41,10 @@ def descriptors() -> Mapping[str, dict[str, Any]]:
 
 def signature(function: Function) -> str:
     """A function with the names of its parameters: `approve(address spender,uint256 amount)`."""
-    return f"{function.name}({_declared(function.parameters)})"
+    return f"{function.name}({_declare_parameters(function.parameters)})"
 
 
-def encoded_type(types: Mapping[str, Members]) -> str:
+def encode_type(types: Mapping[str, Members]) -> str:
     """A struct of typed data as EIP-712 writes it: the first one, then those that it names, by name."""
     primary, *others = types
     return "".join(
@@ -66,7 +66,7 @@ def _of_messages() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, each in MESSAGES.items():
         bound = {"domain": dict(each.domain)} if each.domain else {}
         context = {"$id": name, "eip712": {**bound, "deployments": _deployments(each.contract)}}
-        formats = {encoded_type(each.types): _format(each.display)}
+        formats = {encode_type(each.types): _format(each.display)}
         yield f"eip712-{name}.json", _descriptor(each.contract, context, formats)
 
 
@@ -104,14 +104,14 @@ def _deployments(contract: str | None) -> list[dict[str, Any]]:
     found = []
     for network in ALL_NETWORKS:
         if network.family == "evm":
-            there = deployed_on(network.name)
+            there = contracts_on(network.name)
             tokens = [token.address for token in find_tokens(network.name) if not token.is_native]
             addresses = tokens if contract is None else [there[contract]] if contract in there else []
             found += [{"chainId": network.chain_id, "address": each} for each in addresses]
     return found
 
 
-def _declared(parameters: tuple[tuple[str, Kind], ...]) -> str:
+def _declare_parameters(parameters: tuple[tuple[str, Kind], ...]) -> str:
     """Parameters as the contract has them: `p.a` and `p.b` are members of one struct, p."""
     found: dict[str, list[str]] = {}
     for name, kind in parameters:

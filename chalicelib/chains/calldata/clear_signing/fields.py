@@ -1,7 +1,7 @@
 """The fields that a wallet shows of a call or of typed data, in the form of ERC-7730, version 2.
 
 A path names a parameter: `_amount`, `paymentInfo.token`, `requestDetails.[].recipient`; `@.to` and `@.value` are those
-of the transaction. What moves, who gets it, until when and under which reference is shown; `hidden` names the rest.
+of the transaction. What moves, who gets it, until when and under which reference is shown; `hidden_fields` names the rest.
 """
 
 from typing import Any
@@ -82,7 +82,7 @@ def unless_zero(field: Field) -> Field:
     return {**field, "visible": {"ifNotIn": [0]}}
 
 
-def hidden(*paths: str) -> tuple[Field, ...]:
+def hidden_fields(*paths: str) -> tuple[Field, ...]:
     """What tells a payer nothing: nonces, salts, what the contract ignores, and what another field shows already."""
     names = ((path, path.rpartition(".")[2]) for path in paths)
     return tuple({"path": path, "label": name, "format": "raw", "visible": "never"} for path, name in names)

@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.clear_signing.fields import (
     chain,
     coins,
     currency,
-    hidden,
+    hidden_fields,
     moment,
     raw,
     seconds,
@@ -44,7 +44,7 @@ _FEE_TO = address("_feeAddress", "Fee to")
 _REFERENCE = raw("_paymentReference", "Reference")
 
 
-def _invoiced(native: bool) -> tuple[Field, ...]:
+def _fields_of_conversion(native: bool) -> tuple[Field, ...]:
     """A payment whose amounts are converted. A wallet that does not know the first currency of the path, as it is fiat,
     shows its amounts as whole numbers; the most that is spent is always in what is paid."""
     most = coins("@.value", "At most") if native else amount("_maxToSpend", "At most", "_path.[-1]")
@@ -89,13 +89,18 @@ def _terms(*, expiries: bool) -> tuple[Field, ...]:
         *(shown if expiries else ()),
         share("paymentInfo.maxFeeBps", "Highest fee"),
         address("paymentInfo.feeReceiver", "Fee to"),
-        *hidden("paymentInfo.minFeeBps", "paymentInfo.salt"),
-        *(() if expiries else hidden(*(f"paymentInfo.{name}" for name in times))),
+        *hidden_fields("paymentInfo.minFeeBps", "paymentInfo.salt"),
+        *(() if expiries else hidden_fields(*(f"paymentInfo.{name}" for name in times))),
     )
 
 
 _ESCROW_AMOUNT = amount("amount", "Amount", "paymentInfo.token")
-_COLLECTED = (_ESCROW_AMOUNT, *_terms(expiries=True), address("tokenCollector", "Taken by"), *hidden("collectorData"))
+_COLLECTED = (
+    _ESCROW_AMOUNT,
+    *_terms(expiries=True),
+    address("tokenCollector", "Taken by"),
+    *hidden_fields("collectorData"),
+)
 _FEE = (share("feeBps", "Fee"), address("feeReceiver", "Fee paid to"))
 _BRIDGED = (
     amount("_bridgeData.minAmount", "Deposit", "_bridgeData.sendingAssetId"),
@@ -108,7 +113,7 @@ _BRIDGED = (
     raw("_acrossData.receivingAssetId", "Token there"),
     raw("_acrossData.outputAmount", "Amount there"),
     moment("_acrossData.fillDeadline", "Until"),
-    *hidden(
+    *hidden_fields(
         *(f"_bridgeData.{name}" for name in ("transactionId", "integrator", "referrer", "sendingAssetId")),
         *(f"_bridgeData.{name}" for name in ("hasSourceSwaps", "hasDestinationCall")),
         *(f"_acrossData.{name}" for name in ("outputAmountMultiplier", "exclusiveRelayer")),
@@ -145,14 +150,14 @@ DISPLAYS: Mapping[bytes, Display] = {
         "Pay {@.value} with its fee to {_to}",
         (coins("@.value", "Amount and fee"), address("_to", "To"), coins("_feeAmount", "Fee"), _FEE_TO, _REFERENCE),
     ),
-    PAY_ERC20_CONVERTED: Display("Pay", "Pay at most {_maxToSpend} to {_to}", _invoiced(native=False)),
+    PAY_ERC20_CONVERTED: Display("Pay", "Pay at most {_maxToSpend} to {_to}", _fields_of_conversion(native=False)),
     PAY_NATIVE_CONVERTED: Display(
-        "Pay", "Pay at most {@.value} to {_to}", (*_invoiced(native=True), *hidden("_path.[-1]"))
+        "Pay", "Pay at most {@.value} to {_to}", (*_fields_of_conversion(native=True), *hidden_fields("_path.[-1]"))
     ),
     BATCH_ONE_TOKEN: Display(
         "Pay several",
         "Make several payments",
-        (*_details("requestDetails.[]"), address("feeAddress", "Fees to"), *hidden("pathsToUSD")),
+        (*_details("requestDetails.[]"), address("feeAddress", "Fees to"), *hidden_fields("pathsToUSD")),
     ),
     BATCH_GROUPS: Display(
         "Pay several",
@@ -161,7 +166,7 @@ DISPLAYS: Mapping[bytes, Display] = {
             coins("@.value", "Coins sent"),
             *_details("metaDetails.[].requestDetails.[]"),
             address("feeAddress", "Fees to"),
-            *hidden("metaDetails.[].paymentNetworkId", "pathsToUSD"),
+            *hidden_fields("metaDetails.[].paymentNetworkId", "pathsToUSD"),
         ),
     ),
     TRIGGER_PAYMENT: Display(
@@ -179,7 +184,7 @@ DISPLAYS: Mapping[bytes, Display] = {
             raw("p.totalPayments", "Payments in all"),
             raw("paymentReference", "Reference"),
             moment("p.deadline", "Until"),
-            *hidden("p.periodSeconds", "p.firstPayment", "p.nonce", "p.strictOrder", "signature"),
+            *hidden_fields("p.periodSeconds", "p.firstPayment", "p.nonce", "p.strictOrder", "signature"),
         ),
     ),
     PRE_APPROVE: Display(
@@ -206,7 +211,7 @@ DISPLAYS: Mapping[bytes, Display] = {
             moment("fillDeadline", "Until"),
             token("inputToken"),
             raw("message", "Calls there"),
-            *hidden("exclusiveRelayer", "quoteTimestamp", "exclusivityParameter"),
+            *hidden_fields("exclusiveRelayer", "quoteTimestamp", "exclusivityParameter"),
         ),
     ),
     START: Display("Bridge", "Deposit {_bridgeData.minAmount} for {_bridgeData.receiver}", _BRIDGED),
@@ -216,7 +221,7 @@ DISPLAYS: Mapping[bytes, Display] = {
         (
             *_BRIDGED,
             amount("_swapData.[].fromAmount", "Taken, fees included", "_swapData.[].sendingAssetId"),
-            *hidden(
+            *hidden_fields(
                 *(f"_swapData.[].{name}" for name in ("callTo", "approveTo", "sendingAssetId", "receivingAssetId")),
                 *(f"_swapData.[].{name}" for name in ("callData", "requiresDeposit")),
             ),

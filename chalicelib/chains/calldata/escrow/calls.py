@@ -56,14 +56,14 @@ def pre_approve(info: PaymentInfo, contracts: EscrowContracts) -> tuple[Transact
 
 def authorize(info: PaymentInfo, contracts: EscrowContracts, amount: int, taken_by: Collection) -> Transaction:
     """Takes `amount` base units from the payer into the escrow, once for a payment."""
-    return _call(contracts, AUTHORIZE, info, *_collected(amount, taken_by))
+    return _call(contracts, AUTHORIZE, info, *_arguments_of_collector(amount, taken_by))
 
 
 def charge(
     info: PaymentInfo, contracts: EscrowContracts, amount: int, taken_by: Collection, fee: CaptureFee
 ) -> Transaction:
     """Takes the amount from the payer and gives it to the receiver, less the fee, in one call."""
-    return _call(contracts, CHARGE, info, *_collected(amount, taken_by, *_fee(fee)))
+    return _call(contracts, CHARGE, info, *_arguments_of_collector(amount, taken_by, *_fee(fee)))
 
 
 def capture(info: PaymentInfo, contracts: EscrowContracts, amount: int, fee: CaptureFee) -> Transaction:
@@ -83,14 +83,14 @@ def reclaim(info: PaymentInfo, contracts: EscrowContracts) -> Transaction:
 
 def refund(info: PaymentInfo, contracts: EscrowContracts, amount: int) -> Transaction:
     """Gives a captured amount back to the payer, from the operator's own tokens, which it has to allow before."""
-    return _call(contracts, REFUND, info, *_collected(amount, Collection(contracts.operator_refund)))
+    return _call(contracts, REFUND, info, *_arguments_of_collector(amount, Collection(contracts.operator_refund)))
 
 
 def _call(contracts: EscrowContracts, selector: bytes, info: PaymentInfo, *words: bytes) -> Transaction:
     return Transaction(contracts.escrow, call(selector, encode_info(info), *words), 0)
 
 
-def _collected(amount: int, taken_by: Collection, *fee: bytes) -> tuple[bytes, ...]:
+def _arguments_of_collector(amount: int, taken_by: Collection, *fee: bytes) -> tuple[bytes, ...]:
     """The arguments after the terms: the last is the offset of the collector's data, which follows them all."""
     offset = INFO_BYTES + WORD * (3 + len(fee))
     return (

@@ -7,7 +7,7 @@ of the collector.
 
 from typing import Any
 
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.chains.calldata import erc3009
 from chalicelib.chains.calldata.abi import members, typed_members
 from chalicelib.chains.calldata.erc3009 import Authorization
@@ -48,7 +48,7 @@ def erc3009_typed_data(info: PaymentInfo, contracts: EscrowContracts, domain: To
         "valid_before": info.pre_approval_expiry,
         "nonce": payer_agnostic_hash(info, contracts),
     }
-    return erc3009.typed_data(made_from(Authorization, domain, **terms))
+    return erc3009.typed_data(make_from(Authorization, domain, **terms))
 
 
 def permit2_typed_data(info: PaymentInfo, contracts: EscrowContracts) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.explanations.decode import SELECTOR
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
 from chalicelib.chains.calldata.explanations.wording import Wording, time_text
 from chalicelib.chains.calldata.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
-from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, deployed_on
+from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, contracts_on
 from chalicelib.chains.catalogue.networks import Network, network_of_chain
 
 Explain = Callable[[Wording, str, str, int], Explanation]
@@ -37,16 +37,16 @@ def deposit(call: DecodedCall, explain: Explain) -> Explanation:
         "quoteTimestamp": time_text(made.quote_timestamp),
         "fillDeadline": time_text(made.fill_deadline),
     }
-    return _explained(call, made, made.input_amount, human, explain)
+    return _explain_deposit(call, made, made.input_amount, human, explain)
 
 
 def diamond_deposit(call: DecodedCall, explain: Explain) -> Explanation:
     """A deposit that LI.FI's diamond makes, with its fees. Raises ValueError as `deposit` does."""
     signed = deposit_of(call.values["_bridgeData"], call.values.get("_swapData"), call.values["_acrossData"])
-    return _explained(call, signed.deposit, signed.taken, {}, explain)
+    return _explain_deposit(call, signed.deposit, signed.taken, {}, explain)
 
 
-def _explained(
+def _explain_deposit(
     call: DecodedCall, made: Deposit, taken: int, human: dict[str, str | None], explain: Explain
 ) -> Explanation:
     there = _destination(made.destination_chain_id)
@@ -72,11 +72,11 @@ def _explained(
 
 def _calls(made: Deposit, there: Network) -> tuple[Calls, str]:
     """The calls that the tokens make on the other chain, and who gets what is left."""
-    if same_address(made.recipient, deployed_on(there.name).get(ACROSS_HANDLER, "")):
+    if same_address(made.recipient, contracts_on(there.name).get(ACROSS_HANDLER, "")):
         message = decode_message(made.message)
         if message is not None:
             return message.calls, message.fallback
-    elif same_address(made.recipient, deployed_on(there.name).get(LIFI_RECEIVER, "")):
+    elif same_address(made.recipient, contracts_on(there.name).get(LIFI_RECEIVER, "")):
         only = decode_receiver_message(made.message)
         if only is not None:
             approval = approve(only.token, only.target, only.amount)

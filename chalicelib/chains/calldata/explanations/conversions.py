@@ -8,7 +8,7 @@ from chalicelib.chains.calldata.explanations.parts import (
     DecodedCall,
     ExpectedEvent,
     Explanation,
-    expected_event,
+    expect_event,
     explanation_of,
 )
 from chalicelib.chains.calldata.explanations.wording import Wording
@@ -18,33 +18,33 @@ from chalicelib.chains.catalogue.conversions import conversion_path
 CONVERSION_EVENT = "TransferWithConversionAndReference"
 
 
-def converted_payment(call: DecodedCall) -> Explanation:
+def explain_conversion(call: DecodedCall) -> Explanation:
     """A payment through either conversion proxy."""
     words, event = call.words, _event(call)
     assert event.conversion is not None
     currency = event.conversion.path[0]
 
-    def invoiced(units: int) -> str:
+    def format_invoice(units: int) -> str:
         return words.invoice_amount(units, currency)
 
-    most = spent(words, event.token, event.conversion.max_to_spend)
-    fee = f"with {invoiced(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
+    most = format_spent(words, event.token, event.conversion.max_to_spend)
+    fee = f"with {format_invoice(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
     age = event.conversion.max_rate_age
     summary = (
-        f"Pay {invoiced(event.amount)} to {event.payee} {fee}, converted to at most {most} at rates of the last "
+        f"Pay {format_invoice(event.amount)} to {event.payee} {fee}, converted to at most {most} at rates of the last "
         f"{age} second{'s' if age > 1 else ''}, reference {event.payment_reference}"
     )
     known = words.currency(currency)
     human: dict[str, str | None] = {
-        "_requestAmount": invoiced(event.amount) if known else None,
-        "_feeAmount": invoiced(event.fee_amount) if known else None,
+        "_requestAmount": format_invoice(event.amount) if known else None,
+        "_feeAmount": format_invoice(event.fee_amount) if known else None,
         "_path": " > ".join(each.symbol if (each := words.currency(hash)) else hash for hash in event.conversion.path),
         "_maxToSpend": words.human(event.conversion.max_to_spend, words.token_at(event.token)),
     }
     return explanation_of(call, summary, human, event)
 
 
-def spent(words: Wording, token: str | None, units: int) -> str:
+def format_spent(words: Wording, token: str | None, units: int) -> str:
     """An amount of a token, or of the native coin, for a summary."""
     return words.coin_amount(units) if token is None else words.token_amount(units, token)
 
@@ -57,7 +57,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
     conversion = Conversion(path, most, values["_maxRateTimespan"])
     _check_path(words, path, contract)
     token = words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None
-    return expected_event(call, CONVERSION_EVENT, token, values["_requestAmount"], conversion)
+    return expect_event(call, CONVERSION_EVENT, token, values["_requestAmount"], conversion)
 
 
 def _check_path(words: Wording, path: tuple[str, ...], contract: str) -> None:

@@ -26,7 +26,7 @@ def pre_approval(call: DecodedCall) -> Explanation:
         f"{call.address('paymentInfo.receiver')}{fee}; what was not paid out until "
         f"{_time(call, 'authorizationExpiry')} can be taken back"
     )
-    return _explained(call, summary)
+    return _explain_call(call, summary)
 
 
 def authorization(call: DecodedCall) -> Explanation:
@@ -34,32 +34,34 @@ def authorization(call: DecodedCall) -> Explanation:
         f"Put {_amount(call)} of {call.address('paymentInfo.payer')} into escrow for "
         f"{call.address('paymentInfo.receiver')}, until {_time(call, 'authorizationExpiry')}"
     )
-    return _explained(call, summary)
+    return _explain_call(call, summary)
 
 
 def charge(call: DecodedCall) -> Explanation:
-    return _explained(call, f"Take {_amount(call)} of {call.address('paymentInfo.payer')} and pay it {_paid(call)}")
+    return _explain_call(
+        call, f"Take {_amount(call)} of {call.address('paymentInfo.payer')} and pay it {_describe_payee(call)}"
+    )
 
 
 def capture(call: DecodedCall) -> Explanation:
-    return _explained(call, f"Pay {_amount(call)} that is in escrow {_paid(call)}")
+    return _explain_call(call, f"Pay {_amount(call)} that is in escrow {_describe_payee(call)}")
 
 
 def void(call: DecodedCall) -> Explanation:
-    return _explained(call, f"Give all that is in escrow back to {call.address('paymentInfo.payer')}")
+    return _explain_call(call, f"Give all that is in escrow back to {call.address('paymentInfo.payer')}")
 
 
 def reclaim(call: DecodedCall) -> Explanation:
     """The same call as a void, sent by the payer."""
-    return _explained(call, f"Take all that is in escrow back to {call.address('paymentInfo.payer')}")
+    return _explain_call(call, f"Take all that is in escrow back to {call.address('paymentInfo.payer')}")
 
 
 def refund(call: DecodedCall) -> Explanation:
     payer, operator = call.address("paymentInfo.payer"), call.address("paymentInfo.operator")
-    return _explained(call, f"Refund {_amount(call)} of {operator} to {payer}", (REFUND_COLLECTOR,))
+    return _explain_call(call, f"Refund {_amount(call)} of {operator} to {payer}", (REFUND_COLLECTOR,))
 
 
-def _paid(call: DecodedCall) -> str:
+def _describe_payee(call: DecodedCall) -> str:
     """To whom, and with which fee."""
     bps, receiver = call.values["feeBps"], call.address("feeReceiver")
     fee = f"with {_percent(bps)} of it as a fee to {receiver}" if bps else "without a fee"
@@ -79,7 +81,7 @@ def _percent(bps: int) -> str:
     return f"{bps // 100}.{bps % 100:02d}".rstrip("0").rstrip(".") + " %"
 
 
-def _explained(call: DecodedCall, summary: str, collectors: tuple[str, ...] = _PAYMENT_COLLECTORS) -> Explanation:
+def _explain_call(call: DecodedCall, summary: str, collectors: tuple[str, ...] = _PAYMENT_COLLECTORS) -> Explanation:
     """Raises ValueError if the tokens are taken by anything but these collectors."""
     token = call.words.token_at(call.address("paymentInfo.token"))
     human = {

@@ -75,7 +75,7 @@ class DecodedCall:
         return self.words.address(raw)
 
 
-def expected_event(
+def expect_event(
     call: DecodedCall, name: str, token: str | None, amount: int, conversion: Conversion | None = None
 ) -> ExpectedEvent:
     """The event that a proxy will emit. Raises ValueError for a reference or fee that this package would not write."""
@@ -86,7 +86,7 @@ def expected_event(
     if fee and not any(values["_feeAddress"]):
         raise ValueError("its fee goes to nobody")
     paid = (call.address("_to"), amount, fee, call.address("_feeAddress"), "0x" + reference.hex())
-    return ExpectedEvent(name, contract, call.words.deployed(contract), token, *paid, conversion)
+    return ExpectedEvent(name, contract, call.words.address_of_contract(contract), token, *paid, conversion)
 
 
 def explanation_of(

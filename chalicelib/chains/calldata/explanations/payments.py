@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.base.addresses import DEAD_ADDRESS, address_bytes
 from chalicelib.chains.calldata.batch import ERC20_CONVERTED_GROUP, ERC20_GROUP, NATIVE_CONVERTED_GROUP, NATIVE_GROUP
-from chalicelib.chains.calldata.explanations.conversions import converted_payment, spent
+from chalicelib.chains.calldata.explanations.conversions import explain_conversion, format_spent
 from chalicelib.chains.calldata.explanations.functions import (
     FUNCTIONS,
     PAY_ERC20,
@@ -21,10 +21,10 @@ from chalicelib.chains.calldata.explanations.parts import (
     DecodedCall,
     ExpectedEvent,
     Explanation,
-    expected_event,
+    expect_event,
     explanation_of,
 )
-from chalicelib.chains.calldata.explanations.wording import Wording, joined
+from chalicelib.chains.calldata.explanations.wording import Wording, join_words
 from chalicelib.chains.catalogue.contracts import BATCH
 
 PAYMENT_EVENT = "TransferWithReferenceAndFee"
@@ -38,7 +38,7 @@ def single_payment(call: DecodedCall) -> Explanation:
 
 
 def _any_payment(call: DecodedCall) -> Explanation:
-    return converted_payment(call) if "_path" in call.values else _payment(call)
+    return explain_conversion(call) if "_path" in call.values else _payment(call)
 
 
 def _payment(call: DecodedCall) -> Explanation:
@@ -47,7 +47,7 @@ def _payment(call: DecodedCall) -> Explanation:
     token = words.coin if event.token is None else words.token_at(event.token)
 
     def amount_text(units: int) -> str:
-        return spent(words, event.token, units)
+        return format_spent(words, event.token, units)
 
     fee = f"with {amount_text(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
     human: dict[str, str | None] = {
@@ -68,7 +68,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
         raise ValueError("its value does not cover the fee")
     if token is not None and words.coin is not None and words.is_coin(token):
         raise ValueError("the native coin is not a token")
-    return expected_event(call, PAYMENT_EVENT, token, amount)
+    return expect_event(call, PAYMENT_EVENT, token, amount)
 
 
 def batch_one_token(call: DecodedCall) -> Explanation:
@@ -107,26 +107,28 @@ def _erc20_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, (token,), reference, fee, _, _ = detail
     function = FUNCTIONS[PAY_ERC20]
     values = token, payee, amount, reference, fee, call.values["feeAddress"]
-    return _nested(call.words, function, values)
+    return _decode_call_of_proxy(call.words, function, values)
 
 
 def _native_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, (coin,), reference, fee, _, _ = detail
     if not call.words.is_coin(call.words.address(coin)):
         raise ValueError("it pays in a coin of another network")
-    return _nested(call.words, FUNCTIONS[PAY_NATIVE], (payee, reference, fee, call.values["feeAddress"]), amount + fee)
+    return _decode_call_of_proxy(
+        call.words, FUNCTIONS[PAY_NATIVE], (payee, reference, fee, call.values["feeAddress"]), amount + fee
+    )
 
 
 def _erc20_converted_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, path, reference, fee, most, age = detail
     values = payee, amount, path, reference, fee, call.values["feeAddress"], most, age
-    return _nested(call.words, FUNCTIONS[PAY_ERC20_CONVERTED], values)
+    return _decode_call_of_proxy(call.words, FUNCTIONS[PAY_ERC20_CONVERTED], values)
 
 
 def _native_converted_detail(call: DecodedCall, detail: tuple[Any, ...]) -> DecodedCall:
     payee, amount, path, reference, fee, most, age = detail
     values = payee, amount, path, reference, fee, call.values["feeAddress"], age
-    return _nested(call.words, FUNCTIONS[PAY_NATIVE_CONVERTED], values, most)
+    return _decode_call_of_proxy(call.words, FUNCTIONS[PAY_NATIVE_CONVERTED], values, most)
 
 
 _DETAILS = {
@@ -145,13 +147,13 @@ def batch_tron(call: DecodedCall) -> Explanation:
         raise ValueError("it is not a batch as it is built here")
     token, receiver, function = values["_tokenAddress"], values["_feeAddress"], FUNCTIONS[PAY_ERC20]
     rows = zip(*columns, strict=True)
-    return _batch(call, [_nested(call.words, function, (token, *row, receiver)) for row in rows])
+    return _batch(call, [_decode_call_of_proxy(call.words, function, (token, *row, receiver)) for row in rows])
 
 
-def _nested(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> DecodedCall:
+def _decode_call_of_proxy(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> DecodedCall:
     """The call of a proxy that the batch contract makes."""
     names = (name for name, _ in function.parameters)
-    proxy = words.deployed(function.contract or "")
+    proxy = words.address_of_contract(function.contract or "")
     return DecodedCall(words, proxy, function, dict(zip(names, values, strict=True)), value)
 
 
@@ -167,7 +169,7 @@ def _batch(call: DecodedCall, payments: list[DecodedCall]) -> Explanation:
     receiver_name = call.function.parameters[-1][0]
     fees = _sums(words, [event for event in events if event.fee_amount], lambda event: event.fee_amount)
     summary += f", with {fees} fees to {call.address(receiver_name)}" if fees else _without_fees(call, surplus)
-    summary += _converted(words, events)
+    summary += _sum_conversions(words, events)
     if surplus:
         summary += f"; up to {words.coin_amount(surplus)} are the batch contract's own fee, the rest comes back"
     is_dead = call.values[receiver_name] == address_bytes(DEAD_ADDRESS)
@@ -182,7 +184,7 @@ def _without_fees(call: DecodedCall, surplus: int) -> str:
     return ", without fees of the link" + ("" if surplus else "; the batch contract may take its own")
 
 
-def _converted(words: Wording, events: Sequence[ExpectedEvent]) -> str:
+def _sum_conversions(words: Wording, events: Sequence[ExpectedEvent]) -> str:
     """What the conversions of a batch spend, for its summary; empty if there are none."""
     most: dict[str | None, int] = {}
     for event in events:
@@ -190,7 +192,9 @@ def _converted(words: Wording, events: Sequence[ExpectedEvent]) -> str:
             most[event.token] = most.get(event.token, 0) + event.conversion.max_to_spend
     if not most:
         return ""
-    return f"; conversions take at most {joined(spent(words, token, units) for token, units in most.items())}"
+    return (
+        f"; conversions take at most {join_words(format_spent(words, token, units) for token, units in most.items())}"
+    )
 
 
 def _sums(words: Wording, events: Sequence[ExpectedEvent], units_of: Callable[[ExpectedEvent], int]) -> str:
@@ -199,7 +203,7 @@ def _sums(words: Wording, events: Sequence[ExpectedEvent], units_of: Callable[[E
     for event in events:
         key = (True, event.conversion.path[0]) if event.conversion else (False, event.token)
         sums[key] = sums.get(key, 0) + units_of(event)
-    return joined(
-        words.invoice_amount(units, currency or "") if converted else spent(words, currency, units)
+    return join_words(
+        words.invoice_amount(units, currency or "") if converted else format_spent(words, currency, units)
         for (converted, currency), units in sums.items()
     )

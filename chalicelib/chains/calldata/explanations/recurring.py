@@ -38,7 +38,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
     return ExpectedEvent(
         name=PAYMENT_EVENT,
         contract=ERC20_FEE_PROXY,
-        address=call.words.deployed(ERC20_FEE_PROXY),
+        address=call.words.address_of_contract(ERC20_FEE_PROXY),
         token=call.address("p.token"),
         payee=call.address("p.recipient"),
         amount=values["p.amount"],

@@ -13,7 +13,7 @@ from chalicelib.chains.catalogue.contracts import (
     MULTICALL3,
     NATIVE_CONVERSION_RATES,
     PERMIT2,
-    deployed_on,
+    contracts_on,
 )
 from chalicelib.chains.catalogue.conversions import currency_with_hash, on_chain_decimals
 from chalicelib.chains.catalogue.escrows import EscrowContracts
@@ -36,7 +36,7 @@ class Wording:
         self.network = network
         coin = token_with_id(network.native_currency_id) if network and network.native_currency_id else None
         self.coin = coin
-        there = deployed_on(network.name) if network else {}
+        there = contracts_on(network.name) if network else {}
         self._deployed = {name: address for name, address in there.items() if name not in _NOT_SIGNED_FOR}
         if escrow is not None:
             self._deployed |= escrow.names
@@ -55,7 +55,7 @@ class Wording:
         except BadRequest as error:
             raise ValueError("its address is not one of the network") from error
 
-    def deployed(self, contract: str) -> str | None:
+    def address_of_contract(self, contract: str) -> str | None:
         """The address of a contract on this network, if it is deployed there."""
         return self._deployed.get(contract)
 
@@ -120,7 +120,7 @@ def time_text(seconds: int) -> str:
         raise ValueError("a time is after the year 9999") from None
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_words(parts: Iterable[str]) -> str:
     """The parts as a list in a sentence: `a`, `a and b`, `a, b and c`; empty for none."""
     *most, last = tuple(parts) or ("",)
     return f"{', '.join(most)} and {last}" if most else last

@@ -165,7 +165,7 @@ def token_transfer(log: Mapping[str, Any], token: bytes) -> tuple[bytes, bytes, 
     return bytes.fromhex(topics[1][-40:]), bytes.fromhex(topics[2][-40:]), int.from_bytes(data, "big")
 
 
-def sent_tokens(logs: Iterable[Mapping[str, Any]], token: str, sender: str, receiver: str) -> int:
+def sum_of_sent_tokens(logs: Iterable[Mapping[str, Any]], token: str, sender: str, receiver: str) -> int:
     """How much of a token an address sent to another one, by the logs of a transaction."""
     ends = [address_word(sender), address_word(receiver)]
     return sum(

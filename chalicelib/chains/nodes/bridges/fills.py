@@ -33,7 +33,7 @@ class BroughtPayment:
     payment: ProxyTransfer
 
 
-def brought(name: str, logs: Iterable[Mapping[str, Any]]) -> tuple[BroughtPayment, ...]:
+def payments_of_fills(name: str, logs: Iterable[Mapping[str, Any]]) -> tuple[BroughtPayment, ...]:
     """The payments that the fills of one transaction made, in their order; `logs` are all of its logs, in any order.
 
     Raises InconsistentNode if two logs contradict each other, ChainUnavailable if one is not of the documented form.
@@ -41,7 +41,7 @@ def brought(name: str, logs: Iterable[Mapping[str, Any]]) -> tuple[BroughtPaymen
     known = tuple(logs)
     if not fills_in(name, known):
         return ()
-    ordered = _ordered(known)
+    ordered = _sort_logs(known)
     payments = {each.log_index: each for each in transfers_of(name, ordered)}
     found = list[BroughtPayment]()
     for fill, own in _segments(name, ordered):
@@ -59,7 +59,7 @@ def logs_of_fill(name: str, logs: Iterable[Mapping[str, Any]], fill: LoggedFill)
 
     Raises InconsistentNode if the fill's event is not among the logs: then others may be missing, too.
     """
-    own = next((own for each, own in _segments(name, _ordered(logs)) if each.key == fill.key), None)
+    own = next((own for each, own in _segments(name, _sort_logs(logs)) if each.key == fill.key), None)
     if own is None:
         raise InconsistentNode(name, "the receipt of a fill does not have the event of the fill")
     return own
@@ -74,8 +74,8 @@ class _Money:
     def __init__(self, name: str, fill: LoggedFill) -> None:
         self._token = address_bytes(fill.token) if fill.token is not None else None
         self._recipient = address_bytes(fill.recipient) if fill.recipient is not None else None
-        self._passes_on = _deployed(LIFI_RECEIVER, name)
-        calls = {_deployed(ACROSS_HANDLER, name), self._passes_on} - {None}
+        self._passes_on = _address_of_contract(LIFI_RECEIVER, name)
+        calls = {_address_of_contract(ACROSS_HANDLER, name), self._passes_on} - {None}
         self._holders = {self._recipient} & calls
         self._amount, self._left = fill.amount, -1
         self._has_begun = False
@@ -107,7 +107,7 @@ class _Money:
         return True
 
 
-def _ordered(logs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _sort_logs(logs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The logs by their positions. One that the node repeats counts once."""
     by_index = {quantity(log["logIndex"]): log for log in logs}
     return [by_index[index] for index in sorted(by_index)]
@@ -129,7 +129,7 @@ def _segments(name: str, ordered: Sequence[Mapping[str, Any]]) -> Iterator[tuple
         yield fill, own
 
 
-def _deployed(contract: str, name: str) -> bytes | None:
+def _address_of_contract(contract: str, name: str) -> bytes | None:
     try:
         return address_bytes(address_of(contract, name))
     except LookupError:

@@ -55,7 +55,7 @@ class _SecondEvent:
     place: _Place
 
 
-def converted_transfers(network: str, logs: Iterable[Mapping[str, Any]]) -> set[ProxyTransfer]:
+def decode_conversions(network: str, logs: Iterable[Mapping[str, Any]]) -> set[ProxyTransfer]:
     """The payments by the conversion proxies among the JSON-RPC logs of one reading, without event keys.
 
     Logs of other contracts and other events are skipped, and a log that the node repeats counts once. Raises
@@ -72,10 +72,10 @@ def converted_transfers(network: str, logs: Iterable[Mapping[str, Any]]) -> set[
     if len(firsts) != len(seconds):
         raise InconsistentNode(network, f"{len(firsts)} transfers by conversion have {len(seconds)} amounts")
     transfers = dict(firsts)
-    return {_joined(network, second, transfers) for second in seconds}
+    return {_join_events(network, second, transfers) for second in seconds}
 
 
-def _joined(network: str, second: _SecondEvent, transfers: Mapping[_Place, ProxyTransfer]) -> ProxyTransfer:
+def _join_events(network: str, second: _SecondEvent, transfers: Mapping[_Place, ProxyTransfer]) -> ProxyTransfer:
     """The transfer directly before the second event, with its conversion."""
     before = replace(second.place, log_index=second.place.log_index - 1)
     transfer = transfers.get(before)

@@ -14,7 +14,7 @@ from chalicelib.chains.calldata.conversions.feeds import Round
 from chalicelib.chains.calldata.conversions.rates import PathRate, rates_contract_of
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.conversions import currency_with_hash, on_chain_decimals
-from chalicelib.chains.nodes.conversions.rates import address_in, aggregated, proxy_of
+from chalicelib.chains.nodes.conversions.rates import address_in, proxy_of, read_aggregated
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, unavailable_if_malformed
 
 _SEARCHES = 4
@@ -79,7 +79,7 @@ def read_past_rate(node: JsonRpcClient, path: Sequence[str], instant: datetime) 
 
     None where a feed has no such round since its aggregator was last replaced, or is not found by a few requests.
     """
-    searches = _begun(node, path, int(instant.timestamp()))
+    searches = _begin_searches(node, path, int(instant.timestamp()))
     if searches is None:
         return None
     for _ in range(_SEARCHES):
@@ -97,18 +97,18 @@ def read_past_rate(node: JsonRpcClient, path: Sequence[str], instant: datetime) 
     return PathRate(rate.numerator, updated_at, rate.denominator)
 
 
-def _begun(node: JsonRpcClient, path: Sequence[str], instant: int) -> list[_Search] | None:
+def _begin_searches(node: JsonRpcClient, path: Sequence[str], instant: int) -> list[_Search] | None:
     """The searches of all feeds of a path, with their newest rounds read; None if a feed is missing or has no round."""
-    (used,) = aggregated(node, [rates_contract_of(proxy_of(node.network, path))])
+    (used,) = read_aggregated(node, [rates_contract_of(proxy_of(node.network, path))])
     contract = address_in(used)
     pairs = [pair for one, other in pairwise(path) for pair in ((one, other), (other, one))]
-    addresses = [address_in(each) for each in aggregated(node, [feeds.feed_of(contract, *pair) for pair in pairs])]
+    addresses = [address_in(each) for each in read_aggregated(node, [feeds.feed_of(contract, *pair) for pair in pairs])]
     known = [
         (forward, False) if forward != ZERO_ADDRESS else (backward, True)
         for forward, backward in zip(addresses[::2], addresses[1::2], strict=True)
     ]
     reads: list[Call] = [read for feed, _ in known for read in (feeds.decimals(feed), feeds.latest_round(feed))]
-    results = aggregated(node, reads)
+    results = read_aggregated(node, reads)
     searches = []
     for (feed, inverted), scale, latest in zip(known, results[::2], results[1::2], strict=True):
         decimals, newest = multicall3.as_uint(scale), feeds.as_round(latest)
@@ -124,7 +124,9 @@ def _search(node: JsonRpcClient, searches: Sequence[_Search], instant: int) -> N
     """Narrows all searches by one request."""
     asked = [(search, search.numbers()) for search in searches]
     ids = [(search.feed, search.newest.id_of(number)) for search, numbers in asked for number in numbers]
-    rounds = [feeds.as_round(each) for each in aggregated(node, [feeds.round_with(*id) for id in ids], _GAS_OF_A_ROUND)]
+    rounds = [
+        feeds.as_round(each) for each in read_aggregated(node, [feeds.round_with(*id) for id in ids], _GAS_OF_A_ROUND)
+    ]
     if any(each is not None and each.id != id for each, (_, id) in zip(rounds, ids, strict=True)):
         raise ChainUnavailable(f"A price feed on {node.network} answers with another round")
     read = iter(rounds)

@@ -52,12 +52,12 @@ def _read(
     """The contract that each proxy takes its rates from, and the rates of the given contracts."""
     reads = [rates_contract_of(address_of(proxy, node.network)) for proxy in contracts]
     reads += [rate_of(contracts[proxy], path) for proxy, path in paths]
-    results = aggregated(node, reads, state=state)
+    results = read_aggregated(node, reads, state=state)
     used = {proxy: address_in(result) for proxy, result in zip(contracts, results, strict=False)}
     return used, tuple(as_rate(result) for result in results[len(contracts) :])
 
 
-def aggregated(
+def read_aggregated(
     node: JsonRpcClient, reads: Sequence[Call], gas_of_each: int = _GAS_OF_A_READ, state: str = "latest"
 ) -> tuple[bytes | None, ...]:
     """The results of reads of contracts in one request, None for each that failed. Raises ChainUnavailable."""

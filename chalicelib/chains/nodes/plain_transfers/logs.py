@@ -33,7 +33,7 @@ class PlainAddress:
     topic: str
 
 
-def emptied(
+def decode_emptied(
     network: str, logs: Iterable[Log], addresses: Collection[PlainAddress], paid: Iterable[ProxyTransfer]
 ) -> set[ProxyTransfer]:
     """The transfers to their payees that emptied addresses without an event, among the logs of whole transactions.
@@ -44,8 +44,8 @@ def emptied(
     known = {each.address: each for each in addresses}
     if not known:
         return set()
-    by_proxy = Counter(part for each in paid for part in _moved_by_proxy(each))
-    decoded = {each for log in logs if (each := _emptied(network, log, known)) is not None}
+    by_proxy = Counter(part for each in paid for part in _transfers_behind_event(each))
+    decoded = {each for log in logs if (each := _decode_emptied_one(network, log, known)) is not None}
     found = set[ProxyTransfer]()
     for each in sorted(decoded, key=lambda each: (each.block_number, each.log_index)):
         moved = each.tx_hash, each.token_address, each.payee, each.amount, each.reference_topic
@@ -65,7 +65,7 @@ def ends_of(log: Log) -> tuple[str, str, str, int] | None:
     return log["address"].lower(), sender, receiver, int.from_bytes(data, "big")
 
 
-def _emptied(network: str, log: Log, known: Mapping[str, PlainAddress]) -> ProxyTransfer | None:
+def _decode_emptied_one(network: str, log: Log, known: Mapping[str, PlainAddress]) -> ProxyTransfer | None:
     ends = ends_of(log)
     if ends is None or ends[1] not in known:
         return None
@@ -89,7 +89,7 @@ def _emptied(network: str, log: Log, known: Mapping[str, PlainAddress]) -> Proxy
     )
 
 
-def _moved_by_proxy(paid: ProxyTransfer) -> Sequence[tuple[object, ...]]:
+def _transfers_behind_event(paid: ProxyTransfer) -> Sequence[tuple[object, ...]]:
     """The transfers of tokens behind an event: to the payee, and of the fee, which may be to the payee, too."""
     parts = [(paid.payee, paid.amount), *([(paid.fee_address, paid.fee_amount)] if paid.fee_amount else [])]
     return [(paid.tx_hash, paid.token_address, *part, paid.reference_topic) for part in parts]

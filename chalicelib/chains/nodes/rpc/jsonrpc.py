@@ -260,10 +260,10 @@ def unavailable_if_malformed(function: Callable[Concatenate[N, P], T]) -> Callab
     """
 
     @wraps(function)
-    def checked(node: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def run_checked(node: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(node, *args, **kwargs)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ChainUnavailable(f"The {node.network} node does not answer as it should") from error
 
-    return checked
+    return run_checked

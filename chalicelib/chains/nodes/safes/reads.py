@@ -17,7 +17,7 @@ from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.nodes.blocks import header_hash
 from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
-from chalicelib.chains.nodes.ranges import checked_logs, place_of, with_headers
+from chalicelib.chains.nodes.ranges import check_logs, place_of, with_headers
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (
     JsonRpcClient,
@@ -82,10 +82,10 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
     (last,), (indexed, others), _ = with_headers(node, [block_at(blocks.last)], queries)
     if not last:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
-    event = _event_among(checked_logs(node.network, blocks, indexed), safe, safe_tx_hash)
+    event = _event_among(check_logs(node.network, blocks, indexed), safe, safe_tx_hash)
     if event is None and blocks.first == blocks.last and _has_too_many_logs(others):
         return None
-    event = event or _event_among(checked_logs(node.network, blocks, others), safe, safe_tx_hash)
+    event = event or _event_among(check_logs(node.network, blocks, others), safe, safe_tx_hash)
     if event is not None:
         number = event.block_number
         header = last if number == blocks.last else node.results([block_at(number)])[0]

@@ -11,8 +11,8 @@ from chalicelib.platform.http.view import Call
 
 def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSent:
     body = call.body
-    approval = body.signedApprovalPermit.sent() if body.signedApprovalPermit is not None else None
-    signed = body.signedPaymentIntent.sent()
+    approval = body.signedApprovalPermit.as_sent_signature() if body.signedApprovalPermit is not None else None
+    signed = body.signedPaymentIntent.as_sent_signature()
     intent = flows.accept(call.services, call.caller.owner, call.path["intent_id"], signed, approval)
     return PaymentIntentSent(message="Payment intent sent successfully", paymentIntentId=intent.intent_id)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from chalicelib.crosschain.service.payment_intents import locked_rates, stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
-from chalicelib.payments.events import failed
+from chalicelib.payments.events import failed_event
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.payments.records import Payment
@@ -23,12 +23,14 @@ Also = tuple[Payment | Add | LockedRate | RelayedCall, ...]
 
 def end(services: Services, intent: PaymentIntent, request: Request, how: End, also: Also = ()) -> None:
     """Ends a payment intent that never got into the bridge, and tells the merchant why, unless the request is paid."""
-    ended, events = stages.ended(intent, how, services.clock()), tuple[Event, ...]()
+    ended, events = stages.end_intent(intent, how, services.clock()), tuple[Event, ...]()
     if request.status is not RequestStatus.PAID:
         status = "bounced" if how is End.REFUNDED else "failed"
         context, facts = webhooks.event_context(services), {"network": intent.network, "subStatus": status}
-        events = (failed(request, intent.reason, context, stages.counted(intent), intent.returned_by, **facts),)
-    write(services, ended, request, (*locked_rates.ended(services, intent), *also), events)
+        events = (
+            failed_event(request, intent.reason, context, stages.counted_of(intent), intent.returned_by, **facts),
+        )
+    write(services, ended, request, (*locked_rates.end_lock(services, intent), *also), events)
 
 
 def give_up(services: Services, intent: PaymentIntent, request: Request, why: str) -> None:
@@ -43,7 +45,7 @@ def give_up(services: Services, intent: PaymentIntent, request: Request, why: st
 def write(services: Services, intent: PaymentIntent, request: Request, also: Also, events: tuple[Event, ...]) -> None:
     """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
     assert intent.end is not None and request.execution is not None, "it was accepted and has ended"
-    execution = executions.ended(request.execution, ExecutionStatus(intent.end.value))
+    execution = executions.end_execution(request.execution, ExecutionStatus(intent.end.value))
     services.store.write(intent, replace(request, execution=execution), *also, *events)
     webhooks.queue_announcements(services, events)
     services.log.info("payment intent ended", extra={**facts_of(intent), "end": intent.end.value})

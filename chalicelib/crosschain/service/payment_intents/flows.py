@@ -13,14 +13,14 @@ from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import agreed_code
+from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
-from chalicelib.crosschain.service.payment_intents.locking import unlocked
+from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed, Wish
 from chalicelib.crosschain.service.router import flows as router
-from chalicelib.crosschain.service.sources.rules import Payer, check_bridged, purpose_of, wanted_for
+from chalicelib.crosschain.service.sources.rules import Payer, check_bridged, purpose_of, question_for
 from chalicelib.offramp.core import store as offramp_store
 from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position
@@ -34,7 +34,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import flows as relayer_flows
 
 _LONGEST_SIGNATURE = 4_096
@@ -69,7 +69,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     rules.check_signable(request)
     check_bridged(position)
     executor = relayer_flows.account_address(services, network)
-    wanted = wanted_for(position, source, paying)
+    wanted = question_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
     reading = chain.read_wallet(payer, [source.address], contract, code_of=payer)
     if reading.is_contract and not services.chains.evm(request.network).has_code(payer):
@@ -79,7 +79,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
         )
     route, now = router.quote(services, wanted, purpose_of(position)), services.clock()
     wish = Wish(position, owner.client_id, route, executor)
-    intent, approval = rules.offered(wish, now, services.entropy), None
+    intent, approval = rules.offer_intent(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
         permit = None
         if not reading.is_contract:  # a token's permit takes the signature of a key
@@ -92,7 +92,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     return Offer(intent, approval)
 
 
-@retried(5)  # the same may be sent twice, or a payment be recorded meanwhile
+@retry_conflicts(5)  # the same may be sent twice, or a payment be recorded meanwhile
 def accept(
     services: Services, owner: Owner, intent_id: str, sent: SentSignature, approval: SentSignature | None
 ) -> PaymentIntent:
@@ -114,34 +114,34 @@ def accept(
     is_public = owner.mode is Mode.CLIENT_ID
     intent = _visible(services, owner, intent_id)
     if intent.stage is not Stage.OFFERED:
-        return _repeated(intent, signed)
+        return _require_same_signature(intent, signed)
     rules.check_signed(intent, signed, allowed, services.clock())
     request = _open_request(services, intent)
     rules.check_not_repeated(request.execution, is_public)
     if (reason := trouble(services, intent)) is not None:
         raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
-    right = _checked(services, intent, signed.signature)
-    made = _accepted(services, intent, request, right, allowed)
+    right = _check_signature(services, intent, signed.signature)
+    made = _accept_intent(services, intent, request, right, allowed)
     _check_allowance(services, made, allowed)
-    execution = executions.begun(request.execution, intent.intent_id, is_public)
+    execution = executions.begin_execution(request.execution, intent.intent_id, is_public)
     services.store.write(made, replace(request, execution=execution))
     services.log.info("payment intent accepted", extra={"intent_id": intent_id, "network": intent.network})
     queue_look(services, made)
     return made
 
 
-def _accepted(
+def _accept_intent(
     services: Services, intent: PaymentIntent, request: Request, signature: bytes, allowed: Signed | None
 ) -> PaymentIntent:
     """The accepted payment intent. What is taken is what a route costs now. One read, and a quote."""
-    route = router.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+    route = router.quote(services, rules.question_of(intent, request), rules.purpose_of(intent))
     if route.source_amount > intent.permit.most:
         raise Conflict("This payment costs more now than was signed: get another payment intent from /pay")
     cursor = scan_store.cursor(services.store, request.network)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {request.network} yet: try again in a minute")
     approval = allowed.signature if allowed is not None else None
-    return rules.accepted(intent, signature, approval, route.source_amount, cursor.scanned_to, services.clock())
+    return rules.accept_intent(intent, signature, approval, route.source_amount, cursor.scanned_to, services.clock())
 
 
 def _visible(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
@@ -152,7 +152,7 @@ def _visible(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
     return intent
 
 
-def _repeated(intent: PaymentIntent, signed: Signed) -> PaymentIntent:
+def _require_same_signature(intent: PaymentIntent, signed: Signed) -> PaymentIntent:
     """The payment intent whose signature was accepted before. v may have been sent in either form. Raises Conflict."""
     if intent.end is End.FAILED:
         raise Conflict("This payment intent has ended, and nothing was taken: get another one from /pay, and sign that")
@@ -168,7 +168,7 @@ def _open_request(services: Services, intent: PaymentIntent) -> Request:
     converted. Raises Conflict and Locked."""
     request = request_store.request(services.store, intent.request_id)
     assert request is not None, "a payment intent is of a stored request"
-    request = unlocked(services, request)
+    request = unlock_request(services, request)
     check_not_cancelled(request)
     if request.status is RequestStatus.PAID:
         raise Conflict("This request has already been paid")
@@ -199,13 +199,15 @@ def trouble(services: Services, intent: PaymentIntent) -> str | None:
     return None
 
 
-def _checked(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:
+def _check_signature(services: Services, intent: PaymentIntent, signature: bytes) -> bytes:
     """The signature in the form in which Permit2 accepts it now, which judges it itself: it asks the code of a contract
     wallet, and recovers the key of other accounts. Raises BadRequest if it accepts none, ChainUnavailable."""
-    is_contract, reason = agreed_code(services.chains.evm(intent.network), intent.payer), None
+    is_contract, reason = read_agreed_code(services.chains.evm(intent.network), intent.payer), None
     for form in dict.fromkeys((signature, _with_large_v(signature))):
         made = permit2.take(intent.permit, 0, form)
-        judged = relayer_flows.tried(services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract))
+        judged = relayer_flows.try_call(
+            services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract)
+        )
         if judged.success:
             return form
         reason = judged.reason
@@ -236,8 +238,8 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "it as signedApprovalPermit"
         )
     approve = erc2612.permit(intent.token_permit, allowed.signature)
-    call = stages.call_of(intent, "permit", approve, agreed_code(chain, intent.payer))
-    judged = relayer_flows.tried(services, intent.permit.spender, call)
+    call = stages.call_of(intent, "permit", approve, read_agreed_code(chain, intent.payer))
+    judged = relayer_flows.try_call(services, intent.permit.spender, call)
     if not judged.success:
         raise BadRequest(f"signedApprovalPermit: {token.symbol} does not accept it: {judged.reason}")
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.payments.requests.quotes import store as quote_store
@@ -14,7 +14,7 @@ RATE_LOCKED = timedelta(minutes=30)
 """How long the rate of a converted amount is locked from when the tokens were taken."""
 
 
-def begun(intent: PaymentIntent, now: datetime) -> tuple[LockedRate, ...]:
+def begin_lock(intent: PaymentIntent, now: datetime) -> tuple[LockedRate, ...]:
     """The rate that is locked for the payment of a payment intent once its tokens were taken, if its amount is
     converted.
 
@@ -23,17 +23,19 @@ def begun(intent: PaymentIntent, now: datetime) -> tuple[LockedRate, ...]:
     if intent.rate is None:
         return ()
     locked = {"amount": intent.due, "source": intent.network, "ends_at": now + RATE_LOCKED}
-    return (made_from(LockedRate, intent, **locked),)
+    return (make_from(LockedRate, intent, **locked),)
 
 
-def known(services: Services, intent: PaymentIntent, announced: AnnouncedTransaction) -> tuple[LockedRate, ...]:
+def lock_of_deposit(
+    services: Services, intent: PaymentIntent, announced: AnnouncedTransaction
+) -> tuple[LockedRate, ...]:
     """The rate with the deposit that a check has read of its payment; nothing if that was known. At most one read."""
     fill_key = announced.bridge_transfer.fill_key if announced.bridge_transfer is not None else None
     locked = _read(services, intent) if fill_key is not None else None
     return (replace(locked, fill_key=fill_key),) if locked is not None and locked.fill_key != fill_key else ()
 
 
-def ended(services: Services, intent: PaymentIntent) -> tuple[LockedRate, ...]:
+def end_lock(services: Services, intent: PaymentIntent) -> tuple[LockedRate, ...]:
     """The rate of a payment that got into no bridge, for which no payment waits any more. At most one read."""
     locked = _read(services, intent) if intent.taken_at is not None else None
     if locked is None or locked.fill_key is not None or intent.taken_at is None:
@@ -42,4 +44,8 @@ def ended(services: Services, intent: PaymentIntent) -> tuple[LockedRate, ...]:
 
 
 def _read(services: Services, intent: PaymentIntent) -> LockedRate | None:
-    return None if intent.rate is None else quote_store.locked(services.store, intent.request_id, intent.intent_id)
+    return (
+        None
+        if intent.rate is None
+        else quote_store.find_locked_rate(services.store, intent.request_id, intent.intent_id)
+    )

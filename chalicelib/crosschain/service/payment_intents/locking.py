@@ -17,7 +17,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus
@@ -28,7 +28,7 @@ signature, so that its code runs."""
 WITHDRAWN = "the owner of the request has withdrawn it"
 
 
-def unlocked(services: Services, request: Request) -> Request:
+def unlock_request(services: Services, request: Request) -> Request:
     """The request as it is stored now, whose lock has ended if its reason has.
 
     Raises RequestExecuted while a payment of it is made that its payer has signed. Of a request that is locked up to
@@ -70,7 +70,7 @@ def why_gone(services: Services, intent: PaymentIntent) -> str | None:
     return taken.reason or "the tokens cannot be taken"
 
 
-@retried(5)  # a worker may begin to take the tokens, or a payment be recorded
+@retry_conflicts(5)  # a worker may begin to take the tokens, or a payment be recorded
 def withdraw(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
     """Ends a payment intent of which nothing was taken, for the owner of its request; the same again changes nothing.
 
@@ -90,7 +90,7 @@ def withdraw(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
 
 def _withdraw(services: Services, intent: PaymentIntent) -> None:
     if intent.stage is Stage.OFFERED:
-        ended = stages.ended(intent, End.FAILED, services.clock())
+        ended = stages.end_intent(intent, End.FAILED, services.clock())
         services.store.write(replace(ended, reason=f"{ending.NOTHING_TAKEN}: {WITHDRAWN}"))
         return
     known = relayer_flows.outcome(services, stages.call_key(intent, "take"))

@@ -11,7 +11,7 @@ from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import permit2
 from chalicelib.chains.calldata.permit2 import PaymentPermit
-from chalicelib.chains.catalogue.tokens import Token, known_token
+from chalicelib.chains.catalogue.tokens import Token, require_token
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, PaymentIntent, Stage
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
 from chalicelib.crosschain.service.sources.rules import on_source
@@ -77,7 +77,7 @@ def check_signable(request: Request) -> None:
         raise BadRequest("A payment of a schedule is not made by a payment intent: omit chain and token to pay it now")
 
 
-def offered(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
+def offer_intent(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
     """The payment intent of a wish, without an approval. The nonces of no two are the same."""
     wanted, intent_id = wish.route.wanted, ids.ulid(now, entropy)
     owed, converted = wish.position.owed, wish.position.converted
@@ -115,7 +115,7 @@ def offered(wish: Wish, now: datetime, entropy: Entropy) -> PaymentIntent:
     )
 
 
-def wanted_of(intent: PaymentIntent, request: Request) -> Wanted:
+def question_of(intent: PaymentIntent, request: Request) -> Wanted:
     """What the bridge is asked for. The payer is the depositor: what nobody brings in time is returned to them."""
     source = source_of(intent)
     return Wanted(source, currency_of(request), intent.payer, intent.payer, intent.call, intent.amount)
@@ -127,7 +127,7 @@ def purpose_of(intent: PaymentIntent) -> Purpose:
 
 
 def source_of(intent: PaymentIntent) -> Token:
-    return known_token(intent.source)
+    return require_token(intent.source)
 
 
 def check_signed(intent: PaymentIntent, signed: Signed, approval: Signed | None, now: datetime) -> None:
@@ -168,7 +168,7 @@ def may_contradict(intent: PaymentIntent, now: datetime) -> bool:
     )
 
 
-def accepted(
+def accept_intent(
     intent: PaymentIntent, signature: bytes, approval: bytes | None, taking: BaseUnits, searched_to: int, now: datetime
 ) -> PaymentIntent:
     """The payment intent once its signature is known to be right; its tokens are taken from now on."""

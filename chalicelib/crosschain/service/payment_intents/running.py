@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
-from chalicelib.chains.nodes.agreement import agreed_code
+from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
@@ -92,14 +92,14 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
     now, known = services.clock(), relayer_flows.outcome(services, stages.call_key(intent, "take"))
     following = stages.after_take(intent, known.status if known is not None else None, now)
     if following is Next.TAKEN:
-        services.store.write(stages.taken(intent, now), *locked_rates.begun(intent, now))
+        services.store.write(stages.enter_taken(intent, now), *locked_rates.begin_lock(intent, now))
     elif following is Next.WAIT:
-        services.store.write(stages.postponed(intent, now))
+        services.store.write(stages.postpone_check(intent, now))
     elif following is Next.FAIL:
         why = known.reason if known is not None else intent.reason
         late = f"{ending.NOTHING_TAKEN} before its deadline"
         ending.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
-    elif (gone := _gone(services, intent)) is not None:
+    elif (gone := _why_gone(services, intent)) is not None:
         ending.give_up(services, intent, request, gone)
     else:
         refused, is_last = None, False
@@ -110,10 +110,10 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
         if refused is not None and is_last and rules.may_contradict(intent, now):
             ending.give_up(services, intent, request, refused)
         else:
-            services.store.write(stages.postponed(replace(intent, reason=refused or intent.reason), now))
+            services.store.write(stages.postpone_check(replace(intent, reason=refused or intent.reason), now))
 
 
-def _gone(services: Services, intent: PaymentIntent) -> str | None:
+def _why_gone(services: Services, intent: PaymentIntent) -> str | None:
     """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to the
     source's node. Raises ChainUnavailable."""
     return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
@@ -125,7 +125,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
-    is_contract = agreed_code(services.chains.evm(intent.network), intent.payer)
+    is_contract = read_agreed_code(services.chains.evm(intent.network), intent.payer)
     taking = stages.move(intent, inward=True)
     calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
     if intent.approval_signature is not None and intent.token_permit is not None:
@@ -151,7 +151,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
     """
     now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer_flows.accepted(services, stages.call_key(intent, key))
+    known = relayer_flows.find_accepted(services, stages.call_key(intent, key))
     if known is None:
         take = relayer_flows.outcome(services, stages.call_key(intent, "take"))
         following = stages.after_spend(intent, take.status if take is not None else None, None)
@@ -162,12 +162,12 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     elif following is Next.SUBMIT:
         reason = trouble(services, intent)
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
-        services.store.write(stages.postponed(after, now))
+        services.store.write(stages.postpone_check(after, now))
     elif known is None:
         undone = replace(intent, reason="a fork of the chain has undone the taking of the tokens")
-        services.store.write(stages.postponed(undone, now))
+        services.store.write(stages.postpone_check(undone, now))
     elif following is Next.WAIT:
-        services.store.write(stages.postponed(intent, now))
+        services.store.write(stages.postpone_check(intent, now))
     elif following is Next.SPEND_AGAIN:
         services.store.write(replace(intent, spends=intent.spends + 1, reason=known[0].reason, check_at=now))
     elif following is Next.RETURNED:
@@ -175,7 +175,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         ending.end(services, back, request, End.REFUNDED)
     else:
         assert known[0].tx_hash is not None, "a call that succeeded has a transaction"
-        services.store.write(stages.bridged(intent, request, known[0].tx_hash, now))
+        services.store.write(stages.enter_bridged(intent, request, known[0].tx_hash, now))
 
 
 def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
@@ -186,13 +186,13 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         made = erc20.transfer(token, intent.payer, intent.taking)
     else:
         try:
-            route = router.quote(services, rules.wanted_of(intent, request), rules.purpose_of(intent))
+            route = router.quote(services, rules.question_of(intent, request), rules.purpose_of(intent))
         except BadRequest as error:
             return replace(intent, reason=error.message)
         deposit = stages.deposit_of(intent, route)
         if deposit is None:
             return replace(intent, reason="every route takes more than was signed and taken")
-        intent, is_approved = _approved(services, intent, deposit.to)
+        intent, is_approved = _approve_spender(services, intent, deposit.to)
         if not is_approved:
             return replace(intent, reason="the bridge's contract is being approved")
         made = deposit
@@ -201,7 +201,7 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
-def _approved(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
+def _approve_spender(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
     """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves all that is in
     the service's account: payments at the same time would replace an approval of one of them again and again.
 
@@ -232,14 +232,14 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
     if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
-    after = following.checked(services, payable, before, set())
-    rate = locked_rates.known(services, intent, after)
+    after = following.check_announced(services, payable, before, set())
+    rate = locked_rates.lock_of_deposit(services, intent, after)
     if after.status is not AnnouncedStatus.PENDING:
         if scan_store.has_work(services.store, (request.payable_id,)):
             (after,) = following.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = following.concluded(services, Payable((request,)), before, [before], [after], stages.counted(intent))
-    changed = stages.followed(intent, done.announcements[0], services.clock())
+    done = following.conclude_ends(services, Payable((request,)), before, [before], [after], stages.counted_of(intent))
+    changed = stages.follow_bridge(intent, done.announcements[0], services.clock())
     if stages.is_contradicted(changed, done.announcements[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})
     if changed.end is None:

@@ -44,7 +44,7 @@ class SignedPayload(Input):
     nonce: Number = Field(description="The nonce in `values`, as text")
     deadline: Number = Field(description="The deadline in `values`, as text")
 
-    def sent(self) -> SentSignature:
+    def as_sent_signature(self) -> SentSignature:
         return SentSignature(self.signature, self.nonce, self.deadline)
 
 

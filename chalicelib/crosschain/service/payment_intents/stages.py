@@ -167,11 +167,11 @@ def deposit_of(intent: PaymentIntent, route: Route) -> Transaction | None:
     return Transaction(address_of(ACROSS_SPOKE_POOL, intent.network), data, 0)
 
 
-def taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+def enter_taken(intent: PaymentIntent, now: datetime) -> PaymentIntent:
     return replace(intent, stage=Stage.TAKEN, taken_at=now, reason=None, check_at=now)
 
 
-def bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime) -> PaymentIntent:
+def enter_bridged(intent: PaymentIntent, request: Request, tx_hash: str, now: datetime) -> PaymentIntent:
     """The payment intent whose tokens were deposited by a transaction: it is followed as an announced one."""
     announced = AnnouncedTransaction(
         link_token=request.payable_id,
@@ -200,7 +200,7 @@ def undone(intent: PaymentIntent, now: datetime) -> PaymentIntent:
     return replace(intent, stage=Stage.TAKEN, announced=None, check_at=now)
 
 
-def followed(intent: PaymentIntent, announced: AnnouncedTransaction, now: datetime) -> PaymentIntent:
+def follow_bridge(intent: PaymentIntent, announced: AnnouncedTransaction, now: datetime) -> PaymentIntent:
     """The payment intent after a check of its bridge transfer.
 
     The relayer has said that the deposit was made: should the chain contradict that, somebody has to look at it, and
@@ -211,8 +211,8 @@ def followed(intent: PaymentIntent, announced: AnnouncedTransaction, now: dateti
         return after
     reason = announced.bridge_transfer.reason if announced.bridge_transfer is not None else None
     if (end := _END.get(announced.status)) is not None:
-        return ended(replace(after, reason=reason), end, now)
-    return replace(postponed(intent, now), reason=reason)
+        return end_intent(replace(after, reason=reason), end, now)
+    return replace(postpone_check(intent, now), reason=reason)
 
 
 def is_contradicted(intent: PaymentIntent, announced: AnnouncedTransaction) -> bool:
@@ -220,16 +220,16 @@ def is_contradicted(intent: PaymentIntent, announced: AnnouncedTransaction) -> b
     return intent.end is None and announced.status is not AnnouncedStatus.PENDING
 
 
-def counted(intent: PaymentIntent) -> Counted:
+def counted_of(intent: PaymentIntent) -> Counted:
     """What the payment counts for, or would have: what its payer was offered."""
     return Counted(intent.owed, intent.due, intent.rate)
 
 
-def ended(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:
+def end_intent(intent: PaymentIntent, end: End, now: datetime) -> PaymentIntent:
     return replace(intent, stage=Stage.ENDED, end=end, ended_at=now, check_at=None)
 
 
-def postponed(intent: PaymentIntent, now: datetime) -> PaymentIntent:
+def postpone_check(intent: PaymentIntent, now: datetime) -> PaymentIntent:
     """The payment intent with its next check: the longer it takes, the later."""
     since = intent.taken_at or intent.accepted_at or intent.created_at
     return replace(intent, check_at=now + min(max((now - since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY))

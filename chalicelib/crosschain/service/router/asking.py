@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from chalicelib.base.parallel import done_within
+from chalicelib.base.parallel import run_within
 from chalicelib.crosschain.service.router.circuit import (
     PROBE_LEASE,
     after_answers,
     after_failures,
-    closed_for,
     probing,
     quotas,
+    time_closed,
 )
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
@@ -40,7 +40,7 @@ def ask(
     Three calls to DynamoDB, four if the account's own questions are used up, and one more before and after if the
     circuit is or was not closed.
     """
-    wait = closed_for(circuit, now)
+    wait = time_closed(circuit, now)
     if wait is not None:
         return _not_asked(questions, "the circuit is open", -int(-wait.total_seconds() // 1))
     probe = probing(circuit, now)
@@ -90,7 +90,7 @@ def _seconds_to_wait(services: Services, questions: int, purpose: Purpose, now: 
 
 def _answers(services: Services, questions: Sequence[QuoteCall]) -> list[Answer]:
     tasks = [partial(_answer, services, each) for each in questions]
-    answers = done_within(services.settings.router_seconds, tasks, AT_ONCE)
+    answers = run_within(services.settings.router_seconds, tasks, AT_ONCE)
     return [RouterUnavailable("no answer in time") if each is None else each for each in answers]
 
 

@@ -23,7 +23,7 @@ QUESTIONS, SECONDS = 75, 2 * 3600
 QUESTIONS_WITH_KEY, SECONDS_WITH_KEY = 100, 60
 
 
-def closed_for(circuit: RouterCircuit | None, now: datetime) -> timedelta | None:
+def time_closed(circuit: RouterCircuit | None, now: datetime) -> timedelta | None:
     """For how long nobody may ask; None if somebody may."""
     if circuit is None or circuit.open_until is None or now >= circuit.open_until:
         return None

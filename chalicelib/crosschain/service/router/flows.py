@@ -17,11 +17,11 @@ from chalicelib.crosschain.service.router.rules import (
     Purpose,
     Route,
     Wanted,
-    kept,
+    keep_route,
     no_way,
     try_again,
 )
-from chalicelib.crosschain.service.router.store import known
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable, step_of
 from chalicelib.platform.services import Services
@@ -73,12 +73,12 @@ def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose) -> tu
         return tuple(QuoteFailure(each, "no_route", _NOT_OFFERED) for each in wanted)
     now = services.clock()
     by_name = {question(each): each for each in wanted}
-    answers, circuit = known(services.store, by_name)
+    answers, circuit = find_answers(services.store, by_name)
     found: dict[str, Outcome] = {
-        name: route for name, each in by_name.items() if (route := _kept(services, each, answers.get(name), now))
+        name: route for name, each in by_name.items() if (route := _find_kept(services, each, answers.get(name), now))
     }
     missing = {name: each for name, each in by_name.items() if name not in found}
-    found |= _asked(services, missing, purpose, circuit, now) if missing else {}
+    found |= _ask_router(services, missing, purpose, circuit, now) if missing else {}
     return tuple(found[question(each)] for each in wanted)
 
 
@@ -89,7 +89,7 @@ def question(wanted: Wanted) -> str:
     return hashlib.sha256("/".join((*parts, str(wanted.amount))).lower().encode()).hexdigest()
 
 
-def _kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, now: datetime) -> Route | None:
+def _find_kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, now: datetime) -> Route | None:
     """The route of a kept answer, unless it has expired or could not be shown any more for another reason."""
     if answer is not None and now < answer.expires_at:
         with suppress(RouteRefused, RouterUnavailable):
@@ -97,7 +97,7 @@ def _kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, now: da
     return None
 
 
-def _asked(
+def _ask_router(
     services: Services,
     wanted: Mapping[str, Wanted],
     purpose: Purpose,
@@ -138,7 +138,7 @@ def _route(services: Services, step: RouterStep, wanted: Wanted, fetched_at: dat
     """Raises RouteRefused."""
     settings = services.settings
     route = verify(step, wanted, now, Limits(settings.route_cost_bps, settings.route_cost_dollars))
-    return kept(route, fetched_at, timedelta(seconds=settings.route_seconds))
+    return keep_route(route, fetched_at, timedelta(seconds=settings.route_seconds))
 
 
 def _call(wanted: Wanted) -> QuoteCall:

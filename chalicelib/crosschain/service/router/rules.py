@@ -22,7 +22,7 @@ from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,
     LIFI_DIAMOND,
     LIFI_RECEIVER,
-    deployed_on,
+    contracts_on,
 )
 from chalicelib.chains.catalogue.networks import Network, network_of_chain
 from chalicelib.chains.catalogue.tokens import Token
@@ -136,28 +136,28 @@ class BridgedCall:
 
 def read_source(chain: Network, to: str, data: str) -> BridgedCall | None:
     """What a transaction of a chain does if it is one that a route of ours may have; None for any other."""
-    signed = _signed(chain, to, data)
+    signed = _deposit_of(chain, to, data)
     destination = None if signed is None else network_of_chain(signed.deposit.destination_chain_id)
     if signed is None or destination is None:
         return None
-    if same_address(signed.deposit.recipient, deployed_on(destination.name).get(ACROSS_HANDLER, "")):
-        made = _made_by_handler(signed.deposit)
-    elif same_address(signed.deposit.recipient, deployed_on(destination.name).get(LIFI_RECEIVER, "")):
-        made = _made_by_receiver(signed.deposit)
+    if same_address(signed.deposit.recipient, contracts_on(destination.name).get(ACROSS_HANDLER, "")):
+        made = _decode_handler_message(signed.deposit)
+    elif same_address(signed.deposit.recipient, contracts_on(destination.name).get(LIFI_RECEIVER, "")):
+        made = _decode_receiver_message(signed.deposit)
     else:
         return None
     return None if made is None else BridgedCall(signed.deposit, BaseUnits(signed.taken), destination, *made)
 
 
-def _signed(chain: Network, to: str, data: str) -> DiamondDeposit | None:
+def _deposit_of(chain: Network, to: str, data: str) -> DiamondDeposit | None:
     """The deposit of a transaction: its own call of the bridge, or one that the router's contract makes."""
-    if same_address(to, deployed_on(chain.name).get(ACROSS_SPOKE_POOL, "")):
+    if same_address(to, contracts_on(chain.name).get(ACROSS_SPOKE_POOL, "")):
         deposit = decode_deposit(data)
         return None if deposit is None else DiamondDeposit(deposit, deposit.input_amount)
-    return decode_diamond(data) if same_address(to, deployed_on(chain.name).get(LIFI_DIAMOND, "")) else None
+    return decode_diamond(data) if same_address(to, contracts_on(chain.name).get(LIFI_DIAMOND, "")) else None
 
 
-def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+def _decode_handler_message(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
     """Target, data, amount, fallback and whether an allowance is withdrawn first, of a message that approves all that
     arrives, maybe after an approval of 0, and makes one call with it."""
     message = decode_message(deposit.message)
@@ -172,7 +172,7 @@ def _made_by_handler(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] 
     return target, call, BaseUnits(deposit.output_amount), message.fallback, resets
 
 
-def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
+def _decode_receiver_message(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool] | None:
     """The same of LI.FI's receiver, whose contracts withdraw an earlier allowance themselves where that is needed."""
     message = decode_receiver_message(deposit.message)
     if message is None or not same_address(message.token, deposit.output_token):
@@ -180,7 +180,7 @@ def _made_by_receiver(deposit: Deposit) -> tuple[str, str, BaseUnits, str, bool]
     return message.target, message.data, BaseUnits(message.amount), message.receiver, True
 
 
-def kept(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
+def keep_route(route: Route, fetched_at: datetime, lifetime: timedelta) -> Route:
     """The route with the time at which it was fetched, which is shown for `lifetime` from then on."""
     return replace(route, fetched_at=fetched_at, expires_at=min(fetched_at + lifetime, route.execution_deadline))
 

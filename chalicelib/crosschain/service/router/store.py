@@ -6,7 +6,7 @@ from chalicelib.crosschain.service.router.records import ROUTER, KeptAnswer, Rou
 from chalicelib.platform.storage.store import Store
 
 
-def known(store: Store, questions: Iterable[str]) -> tuple[dict[str, KeptAnswer], RouterCircuit | None]:
+def find_answers(store: Store, questions: Iterable[str]) -> tuple[dict[str, KeptAnswer], RouterCircuit | None]:
     """The answers that are kept, by their questions, and the circuit if it was ever written. One read."""
     circuit = RouterCircuit.KEY.of(router=ROUTER)
     answers = {KeptAnswer.KEY.of(question=each): KeptAnswer for each in questions}

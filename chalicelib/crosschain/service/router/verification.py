@@ -11,7 +11,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.across import QUOTE_SECONDS, Deposit
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.bridges import needs_reset
-from chalicelib.chains.catalogue.networks import Network, known_network
+from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.crosschain.service.router.rules import BridgedCall, GasCost, Route, Wanted, read_source
 from chalicelib.platform.outbound.lifi import RouterStep
 
@@ -48,7 +48,7 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
 
     The time when it is fetched is `now`; it expires when the source chain does not accept it any more.
     """
-    source = known_network(wanted.source.network)
+    source = require_network(wanted.source.network)
     _check_transaction(step, wanted, source)
     bridged = read_source(source, step.to, step.data)
     if bridged is None:

@@ -5,7 +5,7 @@ from functools import partial
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.base.parallel import done_within
+from chalicelib.base.parallel import run_within
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.catalogue.networks import Network
@@ -39,7 +39,7 @@ def read_sources(services: Services, wallet: str) -> Sources:
     chains = [each for each in source_networks() if each.name in services.chains.networks]
     reads = [partial(_read, services, wallet, each) for each in chains]
     holdings: dict[str, WalletReading] = {}
-    for each, read in zip(chains, done_within(READ_SECONDS, reads, len(chains)), strict=True):
+    for each, read in zip(chains, run_within(READ_SECONDS, reads, len(chains)), strict=True):
         if isinstance(read, WalletReading):
             holdings[each.name] = read
         else:

@@ -8,7 +8,7 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.crosschain.service.sources.balances import Sources, read_sources, tokens_of
-from chalicelib.crosschain.service.sources.rules import Payer, is_offered, on_source, purpose_of, wanted_for
+from chalicelib.crosschain.service.sources.rules import Payer, is_offered, on_source, purpose_of, question_for
 from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
 
@@ -35,7 +35,7 @@ def choices(services: Services, position: Position, wallet: str) -> tuple[Choice
         return ()
     due, sources = position.due, read_sources(services, wallet)
     tokens = sorted(_affordable(position, sources), key=lambda token: token.symbol != due.token.symbol)[:MOST_QUOTES]
-    wanted = [wanted_for(position, token, Payer(wallet, wallet)) for token in tokens]
+    wanted = [question_for(position, token, Payer(wallet, wallet)) for token in tokens]
     quoted = router.quotes(services, wanted, purpose_of(position))
     found = []
     for route in quoted:

@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.networks import network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
 from chalicelib.payments.payable.rules import Position, SourceToken
-from chalicelib.payments.requests.field_problems import refused
+from chalicelib.payments.requests.field_problems import refuse_field
 
 
 @frozen
@@ -66,7 +66,9 @@ def possible_sources() -> str:
 def payer_of(wallet: str | None, eoa_wallet: str | None) -> Payer:
     """Who pays. Raises ValidationFailed without a wallet: a quote is made for the wallet that pays."""
     if wallet is None:
-        raise refused(("wallet",), "is needed to pay from another chain: the address that sends the transactions there")
+        raise refuse_field(
+            ("wallet",), "is needed to pay from another chain: the address that sends the transactions there"
+        )
     return Payer(wallet, eoa_wallet or wallet)
 
 
@@ -92,7 +94,7 @@ def check_bridged(position: Position) -> None:
         )
 
 
-def wanted_for(position: Position, source: Token, payer: Payer) -> Wanted:
+def question_for(position: Position, source: Token, payer: Payer) -> Wanted:
     """What the bridge is asked for: the call that pays, made on the payment's network with tokens of `source`."""
     due = position.due
     (call,) = pay_one(due).payments

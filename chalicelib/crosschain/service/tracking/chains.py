@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.nodes.agreement import agreed_head
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.chains.nodes.agreement import read_agreed_head
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.platform.services import Services
@@ -20,11 +20,13 @@ RANGES_PER_CHECK = 5
 def newest_deep(services: Services, chain: "EvmChain") -> int:
     """The newest block of a chain that is deep enough at every node that answers. One request to each. Raises
     ChainUnavailable."""
-    known = known_network(chain.network)
-    return max(agreed_head(chain).value - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0)
+    known = require_network(chain.network)
+    return max(
+        read_agreed_head(chain).value - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0
+    )
 
 
-def searched(read: Callable[[BlockRange], T], last: int, newest: int, span: int) -> Iterator[tuple[BlockRange, T]]:
+def search_blocks(read: Callable[[BlockRange], T], last: int, newest: int, span: int) -> Iterator[tuple[BlockRange, T]]:
     """What `read` finds in the blocks after `last`, at most RANGES_PER_CHECK ranges of up to `span` blocks, each with
     its range.
 

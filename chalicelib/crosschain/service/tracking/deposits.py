@@ -12,8 +12,8 @@ from chalicelib.chains.calldata.across import encode_deposit
 from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.chains.catalogue.networks import Network, known_network
-from chalicelib.chains.catalogue.tokens import known_token, token_at
+from chalicelib.chains.catalogue.networks import Network, require_network
+from chalicelib.chains.catalogue.tokens import require_token, token_at
 from chalicelib.crosschain.core.records import Deposit
 from chalicelib.crosschain.service.router.rules import BridgedCall, read_source
 from chalicelib.crosschain.service.router.verification import has_route_times
@@ -46,7 +46,7 @@ def check_source(payable: PayableLink, chain: str, symbol: str | None) -> Networ
     Raises BadRequest if it cannot be paid so.
     """
     first = payable.requests[0]
-    label = known_network(first.network).label
+    label = require_network(first.network).label
     refusal = (
         f"Unsupported crosschain configuration: this link is paid in {first.currency} on {label}, and not from "
         f"{symbol or 'a token'} on {chain}"
@@ -61,7 +61,7 @@ def check_source(payable: PayableLink, chain: str, symbol: str | None) -> Networ
     return next(each for each in source_networks() if each.label == chain)
 
 
-def paid_by(source: Network, requests: Iterable[Request], sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+def deposits_of(source: Network, requests: Iterable[Request], sent: SentTransaction) -> tuple[PaidDeposit, ...]:
     """The deposits of a transaction that pay one of the requests: those that it logged, or will make by its calldata.
 
     A smart wallet's transaction says nothing before it is in a block, because it is not the bridge that is called.
@@ -90,7 +90,7 @@ def covers(deposit: Deposit, request: Request, due: int | None) -> bool:
     One that is not would lock its link until its deadline without the money for it. `due` is None if nobody was asked
     for any amount.
     """
-    source = known_token(deposit.input_token)
+    source = require_token(deposit.input_token)
     least = least_input(deposit.output_amount, currency_of(request).decimals, source.decimals)
     return due is not None and deposit.amount >= due and deposit.input_amount >= least
 
@@ -99,9 +99,9 @@ def least_due_of(services: Services, parts: Iterable[PayableLink], request: Requ
     """What is due of a request in the token that is paid; 0 if nothing is, None if it is converted and no quote was
     given."""
     from chalicelib.payments.payable import conversions  # it is asked once of each deposit
-    from chalicelib.payments.payable.rules import owed_of
+    from chalicelib.payments.payable.rules import amounts_owed
 
-    owed = (each for each in owed_of(tuple(parts)) if each.request.request_id == request.request_id)
+    owed = (each for each in amounts_owed(tuple(parts)) if each.request.request_id == request.request_id)
     return next((conversions.least_asked(services, each) for each in owed), 0)
 
 

@@ -1,6 +1,6 @@
 """The event of a payment from another chain that did not pay."""
 
-from chalicelib.payments.events import Counted, failed
+from chalicelib.payments.events import Counted, failed_event
 from chalicelib.payments.links.bridge_transfers import failure_reason
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 from chalicelib.payments.requests.records import Request
@@ -13,7 +13,7 @@ _TOO_LITTLE = ("exceeds balance", "insufficient")
 """In reasons for which token contracts revert: the sender has too little."""
 
 
-def failed_event(
+def fail_announced(
     services: Services, request: Request, announced: AnnouncedTransaction, offered: Counted | None
 ) -> Event:
     """`payment.failed` for an announced transaction that ended without paying, with the transaction of the chain that
@@ -23,18 +23,18 @@ def failed_event(
     recorder would have valued it. Its `subStatus` is `failed`, `insufficient_funds` if that is why the transaction
     reverted, or `bounced` if the payer has the tokens back; `failureReason` says it in words.
     """
-    return failed(
+    return failed_event(
         request,
         failure_reason(announced),
         event_context(services),
-        offered or _counted(services, request, announced),
+        offered or _counted_of(services, request, announced),
         announced.transaction_hash,
         network=announced.network,
         subStatus=_sub_status(announced),
     )
 
 
-def _counted(services: Services, request: Request, announced: AnnouncedTransaction) -> Counted:
+def _counted_of(services: Services, request: Request, announced: AnnouncedTransaction) -> Counted:
     """By the quote that was valid when it was deposited, else the last that was given, else the rate of that time. If
     nobody has that, what is left of the invoice, without a rate: the merchant is told at once, and the link is free."""
     bridge_transfer, invoice, token = announced.bridge_transfer, invoice_of(request), currency_of(request)
@@ -47,7 +47,7 @@ def _counted(services: Services, request: Request, announced: AnnouncedTransacti
     from chalicelib.payments.recording.valuing import by_quote
     from chalicelib.payments.requests.quotes import flows as quotes
 
-    given = quotes.given_at(services.store, request.request_id, instant)
+    given = quotes.find_given(services.store, request.request_id, instant)
     quote = given.valid or given.last
     try:
         rate = quote.rate if quote is not None else rates.at_or_lowest(services, invoice, token, instant)

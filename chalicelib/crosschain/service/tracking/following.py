@@ -7,9 +7,9 @@ from datetime import datetime
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.service.tracking import rules, times
 from chalicelib.crosschain.service.tracking.deposits import covers, least_due_of, request_of
-from chalicelib.crosschain.service.tracking.events import failed_event
+from chalicelib.crosschain.service.tracking.events import fail_announced
 from chalicelib.crosschain.service.tracking.observations import SourceObservation
-from chalicelib.crosschain.service.tracking.observing import observed
+from chalicelib.crosschain.service.tracking.observing import observe_announced
 from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Payable, PayableLink
 from chalicelib.payments.rates.rules import RateUnavailable
@@ -36,7 +36,7 @@ class Concluded:
     events: tuple[Event, ...] = ()
 
 
-def checked(
+def check_announced(
     services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> AnnouncedTransaction:
     """The announced transaction after a check of both chains; see observing.py for the calls.
@@ -44,9 +44,9 @@ def checked(
     Logs an error, of which an alarm is made, for one whose outcome is overdue.
     """
     now = services.clock()
-    known, observation = observed(services, payable, announced, unavailable)
+    known, observation = observe_announced(services, payable, announced, unavailable)
     if observation.source is not None:
-        observation = replace(observation, source=_measured(services, payable, announced, observation.source))
+        observation = replace(observation, source=_measure_cover(services, payable, announced, observation.source))
     after = rules.decide(known, observation, now)
     if after.status is AnnouncedStatus.PENDING and times.is_overdue(after, now):
         bridge_transfer = after.bridge_transfer
@@ -61,7 +61,7 @@ def checked(
     return after
 
 
-def _measured(
+def _measure_cover(
     services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
 ) -> SourceObservation:
     """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
@@ -85,10 +85,12 @@ def put_off(
     """The announced transactions as long as the recorder has work for their link: those that have ended are checked
     again."""
     pairs = zip(before, after, strict=True)
-    return [times.postponed(one, now) if other.status is not AnnouncedStatus.PENDING else other for one, other in pairs]
+    return [
+        times.postpone_check(one, now) if other.status is not AnnouncedStatus.PENDING else other for one, other in pairs
+    ]
 
 
-def concluded(
+def conclude_ends(
     services: Services,
     payable: Payable,
     record: AnnouncedTransaction,
@@ -112,15 +114,15 @@ def concluded(
         if other.status is AnnouncedStatus.SETTLED and request is not None:
             made = _payments_of(services, request, other)
             if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
-                announcements.append(times.postponed(one, services.clock()))
+                announcements.append(times.postpone_check(one, services.clock()))
                 continue
-            changed = [_brought_by(other, each) for each in made]
+            changed = [_add_origin(other, each) for each in made]
             counts += [Add(*each) for each in counting.amounts(made, changed)]
             payments += changed
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID
         if rules.is_failure(one, other) and request is not None and is_open and notified < rules.MAX_FAILURES_NOTIFIED:
-            events.append(failed_event(services, request, other, offered))
+            events.append(fail_announced(services, request, other, offered))
             notified += 1
         announcements.append(other)
     return Concluded(tuple(announcements), notified, tuple(payments), tuple(counts), tuple(events))
@@ -145,7 +147,7 @@ def _payments_of(services: Services, request: Request, announced: AnnouncedTrans
     return tuple(each for each in found if each.event_key == bridge_transfer.payment_key)
 
 
-def _brought_by(announced: AnnouncedTransaction, payment: Payment) -> Payment:
+def _add_origin(announced: AnnouncedTransaction, payment: Payment) -> Payment:
     """The payment with its origin; with its type and payer, too, if its receipt could not be read when it was found."""
     bridge_transfer = announced.bridge_transfer
     assert bridge_transfer is not None and bridge_transfer.deposit is not None, "its deposit made the payment"

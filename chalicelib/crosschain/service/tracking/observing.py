@@ -34,7 +34,7 @@ from chalicelib.platform.services import Services
 T = TypeVar("T")
 
 
-def observed(
+def observe_announced(
     services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with what is known of its Safe's transaction, and what the chains say of it.

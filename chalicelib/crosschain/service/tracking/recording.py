@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.chains.catalogue.networks import Network, known_network
+from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.deposits import (
     PaidDeposit,
     check_source,
     covers,
+    deposits_of,
     least_due_of,
-    paid_by,
     request_of,
 )
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement, names_payment
@@ -27,7 +27,7 @@ _FOREIGN = "This transaction does not pay this link: announce the one that depos
 
 def is_bridge_transfer(payable: PayableLink, draft: Announcement) -> bool:
     """Whether a draft is of a transaction on another chain than the link's; of a multicall, than that of a child."""
-    return any(draft.chain != known_network(each.network).label for each in payable.requests)
+    return any(draft.chain != require_network(each.network).label for each in payable.requests)
 
 
 def children_paid(
@@ -44,17 +44,17 @@ def children_paid(
     sent = read_sent(services, source.name, draft.tx_hash)
     if sent is None:
         return ()
-    own = [each for each in parts if each.requests and known_network(each.requests[0].network) == source]
+    own = [each for each in parts if each.requests and require_network(each.requests[0].network) == source]
     here = tuple(each.link.token for each in own if names_payment(each, sent.to, sent.data))
     if here:
         return here
-    references = {each.deposit.payment_reference for each in _paid(source, payable, sent)}
+    references = {each.deposit.payment_reference for each in _find_deposits(source, payable, sent)}
     return tuple(
         part.link.token for part in parts if any(each.payment_reference in references for each in part.requests)
     )
 
 
-def started(
+def start_announced(
     services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
 ) -> tuple[Network, AnnouncedStart]:
     """The source chain, and the start of an announced transaction on it, without the Safe of a Safe's transaction.
@@ -63,7 +63,7 @@ def started(
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
     source = check_source(payable, draft.chain, draft.token)
-    destination = known_network(payable.requests[0].network)
+    destination = require_network(payable.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {destination.name} yet: try again in a minute")
@@ -75,7 +75,7 @@ def started(
     sent = read_sent(services, source.name, draft.tx_hash)
     if sent is None:
         return source, start
-    paid = _paid(source, payable, sent)
+    paid = _find_deposits(source, payable, sent)
     if not paid:
         return source, start  # of a smart wallet, maybe: it is known once it is in a block
     _check_amount(services, payable, parts, paid[0])
@@ -83,11 +83,11 @@ def started(
     return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, bridge_transfer=known)
 
 
-def _paid(source: Network, payable: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+def _find_deposits(source: Network, payable: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
     """The deposits that pay the link. Raises BadRequest if there can be none."""
     if sent.success is False:
         raise BadRequest("This transaction failed: get the transactions from /pay again")
-    paid = paid_by(source, payable.requests, sent)
+    paid = deposits_of(source, payable.requests, sent)
     if not paid and (sent.block is not None or read_source(source, sent.to or "", sent.data) is not None):
         raise BadRequest(_FOREIGN)
     return paid

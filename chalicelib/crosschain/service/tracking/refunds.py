@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.catalogue.tokens import known_token
-from chalicelib.chains.nodes.agreement import agree, agreed_facts
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.chains.catalogue.tokens import require_token
+from chalicelib.chains.nodes.agreement import agree, read_agreed_facts
 from chalicelib.chains.nodes.bridges.deposits import LoggedReturn
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
-from chalicelib.crosschain.service.tracking.chains import newest_deep, searched
+from chalicelib.crosschain.service.tracking.chains import newest_deep, search_blocks
 from chalicelib.crosschain.service.tracking.observations import RefundObservation
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.services import Services
@@ -25,17 +25,17 @@ def read_refund(
     RangeTooLarge."""
     chain, deposit = services.chains.evm(announced.network), bridge_transfer.deposit
     assert deposit is not None, "it was deposited"
-    token = known_token(deposit.input_token)
+    token = require_token(deposit.input_token)
     newest = newest_deep(services, chain)
     last = bridge_transfer.refund_searched_to
     if last is None:
         last = _last_block_until(chain, deposit.fill_deadline, bridge_transfer.deposited_block or 0, newest)
-    span = max(known_network(announced.network).log_range // 2, 1)
-    for blocks, found in searched(
+    span = max(require_network(announced.network).log_range // 2, 1)
+    for blocks, found in search_blocks(
         lambda blocks: _returns(chain, token.address, deposit, blocks), last, newest, span
     ):
         for each in found:
-            facts = agreed_facts(chain, [each.block_number]).value[each.block_number]
+            facts = read_agreed_facts(chain, [each.block_number]).value[each.block_number]
             if facts.hash != each.block_hash:
                 raise InconsistentNode(chain.network, f"a refund is of block {each.block_hash}, not canonical")
             if facts.time > deposit.fill_deadline:
@@ -55,7 +55,7 @@ def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: 
     """The last block up to an instant among those from `first` to `newest`; `first` if all are later."""
     while first < newest:
         middle = (first + newest + 1) // 2
-        if agreed_facts(chain, [middle]).value[middle].time <= instant:
+        if read_agreed_facts(chain, [middle]).value[middle].time <= instant:
             first = middle
         else:
             newest = middle - 1

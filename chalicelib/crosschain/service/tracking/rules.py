@@ -26,7 +26,7 @@ from chalicelib.crosschain.service.tracking.observations import (
     Source,
     SourceObservation,
 )
-from chalicelib.crosschain.service.tracking.times import execution_deadline, postponed
+from chalicelib.crosschain.service.tracking.times import execution_deadline, postpone_check
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
 
 GONE_AFTER = timedelta(minutes=10)
@@ -48,7 +48,7 @@ def decide(announced: AnnouncedTransaction, observation: Observation, now: datet
         announced = _after_source(announced, announced.bridge_transfer, observation.source, now)
     if _is_on_its_way(announced) and observation.arrival is not None:
         announced = _after_arrival(announced, observation.arrival, observation.refund, now)
-    return postponed(announced, now) if announced.status is AnnouncedStatus.PENDING else announced
+    return postpone_check(announced, now) if announced.status is AnnouncedStatus.PENDING else announced
 
 
 def _after_source(
@@ -58,7 +58,7 @@ def _after_source(
         return _after_missing(announced, bridge_transfer, observation, now)
     is_new, bridge_transfer = (
         bridge_transfer.deposit is None,
-        replace(redirected(bridge_transfer, observation), nonce_used_since=None),
+        replace(change_destination(bridge_transfer, observation), nonce_used_since=None),
     )
     announced = replace(
         announced,
@@ -78,11 +78,11 @@ def _after_source(
             ends_at=observation.deposit.execution_deadline,
         )
     if observation.outcome is Source.FOREIGN:
-        return ended(announced, AnnouncedStatus.FAILED, now, reason="The transaction does not pay this link")
+        return end_announced(announced, AnnouncedStatus.FAILED, now, reason="The transaction does not pay this link")
     if observation.outcome is Source.REVERTED:
         reason = "The transaction failed on the chain that it was to pay from, and nothing was taken"
         reason = f"{reason}: {observation.reason}" if observation.reason else reason
-        return ended(announced, AnnouncedStatus.FAILED, now, reason=reason)
+        return end_announced(announced, AnnouncedStatus.FAILED, now, reason=reason)
     if observation.outcome is Source.DEPOSITED:
         assert observation.deposit is not None, "it was read from the deposit's event"
         return replace(
@@ -94,14 +94,14 @@ def _after_source(
     if observation.in_block:
         return announced
     if _is_refused(announced, observation.time, now):
-        return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
+        return end_announced(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
 
 
 def on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
     """The bridge transfer after its deposit was observed."""
     return replace(
-        redirected(bridge_transfer, observation),
+        change_destination(bridge_transfer, observation),
         stage=Stage.BRIDGE,
         deposit=observation.deposit,
         deposit_id=observation.deposit_id,
@@ -112,7 +112,7 @@ def on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) 
     )
 
 
-def redirected(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
+def change_destination(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
     """The bridge transfer with the destination that its transaction turned out to have, which a multicall's may not
     know."""
     if observation.destination is None:
@@ -137,11 +137,11 @@ def _after_missing(
         announced, missing_since=missing_since, bridge_transfer=replace(bridge_transfer, nonce_used_since=used_since)
     )
     if used_since is not None and now - used_since >= GONE_AFTER:
-        return ended(
+        return end_announced(
             announced, AnnouncedStatus.REPLACED, now, reason="Its wallet sent another transaction in its place"
         )
     if now - missing_since >= GONE_AFTER and _is_refused(announced, observation.time, now):
-        return ended(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
+        return end_announced(announced, AnnouncedStatus.LAPSED, now, reason="It was in no block before its deadline")
     return _without_lock(announced, now)
 
 
@@ -172,7 +172,7 @@ def _after_arrival(
             payment_key=observation.payment_key,
             is_surplus=observation.is_surplus,
         )
-        return ended(replace(announced, bridge_transfer=paid), AnnouncedStatus.SETTLED, now)
+        return end_announced(replace(announced, bridge_transfer=paid), AnnouncedStatus.SETTLED, now)
     if observation.outcome is Arrival.BOUNCED:
         bounced = replace(
             bridge_transfer,
@@ -181,7 +181,7 @@ def _after_arrival(
             returned=observation.returned,
         )
         reason = "The payment failed on the chain of the request, and the payer has the tokens there"
-        return ended(replace(announced, bridge_transfer=bounced), AnnouncedStatus.PARTIAL, now, reason=reason)
+        return end_announced(replace(announced, bridge_transfer=bounced), AnnouncedStatus.PARTIAL, now, reason=reason)
     if observation.outcome is not Arrival.EXPIRED:
         return announced
     if bridge_transfer.stage is Stage.BRIDGE:
@@ -191,11 +191,11 @@ def _after_arrival(
         if refund.tx_hash is not None:
             back = replace(bridge_transfer, stage=Stage.RETURNED, refund_hash=refund.tx_hash, returned=refund.returned)
             reason = "Nobody brought the payment to the chain of the request in time, and the payer has it back"
-            return ended(replace(announced, bridge_transfer=back), AnnouncedStatus.REFUNDED, now, reason=reason)
+            return end_announced(replace(announced, bridge_transfer=back), AnnouncedStatus.REFUNDED, now, reason=reason)
     return replace(announced, bridge_transfer=bridge_transfer)
 
 
-def ended(
+def end_announced(
     announced: AnnouncedTransaction, status: AnnouncedStatus, now: datetime, reason: str | None = None
 ) -> AnnouncedTransaction:
     """The announced transaction at its end, from now on."""

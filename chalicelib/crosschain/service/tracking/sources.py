@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.records import Uint256
 from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
-from chalicelib.chains.catalogue.networks import known_network
-from chalicelib.chains.nodes.agreement import agree, agreed_facts, agreed_transaction
+from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.chains.nodes.agreement import agree, read_agreed_facts, read_agreed_transaction
 from chalicelib.chains.nodes.bridges.deposits import fill_key, relay_hash
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.chains import newest_deep
-from chalicelib.crosschain.service.tracking.deposits import paid_by, request_of
+from chalicelib.crosschain.service.tracking.deposits import deposits_of, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
 from chalicelib.payments.announced.observing import execution, with_proposal
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, Proof
@@ -42,23 +42,23 @@ def read_source_chain(
         announced, is_unknown = with_proposal(services, payable, announced, unavailable)
         before = announced.scanned_to
         announced, last, executed = execution(
-            services, chain, announced, newest, known_network(announced.network).log_range
+            services, chain, announced, newest, require_network(announced.network).log_range
         )
         announced = replace(announced, scanned_to=last if executed is None else before)
         tx_hash = executed.transaction_hash if executed is not None else None
-    sent = agreed_transaction(chain, tx_hash, newest).value if tx_hash is not None else None
+    sent = read_agreed_transaction(chain, tx_hash, newest).value if tx_hash is not None else None
     if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
     if sent is not None and tx_hash is not None and not sent.is_of_one:
-        return announced, _directed(
+        return announced, _find_destination(
             services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
     outcome = Source.WAITING if sent is not None else _missing(chain, announced, newest, is_unknown)
-    time = agreed_facts(chain, [newest]).value[newest].time
+    time = read_agreed_facts(chain, [newest]).value[newest].time
     return announced, SourceObservation(outcome, time, proof=announced.proof)
 
 
-def _directed(
+def _find_destination(
     services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
 ) -> SourceObservation:
     """What was read, with the chain that it leads to if that is another one than was thought. Raises ChainUnavailable
@@ -69,7 +69,7 @@ def _directed(
     cursor = scan_store.cursor(services.store, request.network)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {request.network} yet")
-    first = max(cursor.scanned_to - known_network(request.network).log_range, 0)
+    first = max(cursor.scanned_to - require_network(request.network).log_range, 0)
     return replace(observation, destination=request.network, searched_to=first)
 
 
@@ -77,10 +77,10 @@ def source_observation(
     chain: "EvmChain", payable: Payable, newest: int, sent: SentTransaction, tx_hash: str
 ) -> SourceObservation:
     """What a transaction that the nodes have says. Raises InconsistentNode if its block is not the canonical one."""
-    source = known_network(chain.network)
+    source = require_network(chain.network)
     is_deep = sent.block is not None and sent.block <= newest
-    facts = agreed_facts(chain, [newest, *([sent.block] if is_deep and sent.block is not None else [])]).value
-    paid = paid_by(source, payable.requests, sent)
+    facts = read_agreed_facts(chain, [newest, *([sent.block] if is_deep and sent.block is not None else [])]).value
+    paid = deposits_of(source, payable.requests, sent)
     observation = SourceObservation(
         Source.WAITING,
         facts[newest].time,

@@ -45,7 +45,7 @@ def is_overdue(announced: AnnouncedTransaction, now: datetime) -> bool:
     return now > outcome_due(announced) + (OVERDUE_REFUND_AFTER if is_refunding else OVERDUE_AFTER)
 
 
-def postponed(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
+def postpone_check(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
     """The pending announced transaction with its next check: the longer it has been at its stage, the later."""
     assert announced.bridge_transfer is not None, "it comes from another chain"
     delay = min(max((now - announced.bridge_transfer.since) / _CHECKS_PER_AGE, MIN_DELAY), MAX_DELAY)

@@ -117,7 +117,7 @@ class UpdatePayer(Input):
 
     @field_validator("agreementCompleted")
     @classmethod
-    def _completed(cls, value: bool) -> bool:
+    def _check_completed(cls, value: bool) -> bool:
         if not value:
             raise rule("must be true: an agreement is not taken back here")
         return value

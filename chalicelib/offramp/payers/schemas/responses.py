@@ -97,7 +97,7 @@ class PayerAnswer(Output):
         return cls.from_record(payer, **more)
 
     @classmethod
-    def exported(cls, payer: Payer, details: Details, accounts: Sequence[tuple[BankAccount, Details]]) -> Self:
+    def of_export(cls, payer: Payer, details: Details, accounts: Sequence[tuple[BankAccount, Details]]) -> Self:
         exported = [
             ExportedAccount.from_record(account, id=account.details_id, details=dict(each))
             for account, each in accounts

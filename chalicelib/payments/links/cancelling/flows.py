@@ -17,14 +17,14 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
-from chalicelib.platform.storage.store import Add, Write, written
+from chalicelib.platform.storage.retrying import retry_conflicts
+from chalicelib.platform.storage.store import Add, Write, with_next_version
 from chalicelib.webhooks import flows as webhooks
 
 P = TypeVar("P", bound=Payable)
 
 
-@retried(5)
+@retry_conflicts(5)
 def cancel_request(services: Services, name: str, viewer: Viewer, actor: Actor) -> Request:
     """Cancels a request that stands by itself; `name` is its id or its payment reference. The same again changes
     nothing. Two reads, a query of its unrecorded transfers, and one transaction.
@@ -44,7 +44,7 @@ def cancel_request(services: Services, name: str, viewer: Viewer, actor: Actor) 
     return after
 
 
-@retried(5)
+@retry_conflicts(5)
 def cancel_link(services: Services, token: str, viewer: Viewer, actor: Actor) -> PayableLink:
     """Cancels a link with its unpaid requests; of a multicall its payouts are free to be paid otherwise. The same again
     changes nothing, but finishes what a crash has left.
@@ -62,7 +62,7 @@ def cancel_link(services: Services, token: str, viewer: Viewer, actor: Actor) ->
         _check_recorded(services, token, *payable.link.merged_tokens)
         entry = audit.entry(actor, "secure_payment.cancelled", token, services.clock(), services.entropy)
         payable = _write(services, payable, entry, *_claiming(services, payable))
-    return _finished(services, payable)
+    return _finish_cancelling(services, payable)
 
 
 def finish(services: Services, token: str) -> bool:
@@ -70,11 +70,11 @@ def finish(services: Services, token: str) -> bool:
     payable = link_store.payable_link(services.store, token)
     if payable is None or not payable.link.is_being_cancelled:
         return False
-    _finished(services, payable)
+    _finish_cancelling(services, payable)
     return True
 
 
-def _finished(services: Services, payable: PayableLink) -> PayableLink:
+def _finish_cancelling(services: Services, payable: PayableLink) -> PayableLink:
     while payable.link.is_being_cancelled:
         payable = _write(services, payable)
     return payable
@@ -102,12 +102,12 @@ def _claiming(services: Services, payable: PayableLink) -> tuple[Write, ...]:
 
 
 def _write(services: Services, payable: P, *also: Write) -> P:
-    done = rules.cancelled(payable, services.clock(), webhooks.event_context(services))
-    marked = {each.key: counts.marked(each) for each in done.changed}
+    done = rules.cancel_link(payable, services.clock(), webhooks.event_context(services))
+    marked = {each.key: counts.mark_request(each) for each in done.changed}
     before = [each for each in payable.requests if each.key in marked]
     added = [Add(*each) for each in counts.amounts(before, marked.values())]
     records: list[Write] = [*([done.link] if done.link is not None else []), *marked.values()]
     services.store.write(*records, *done.events, *added, *also)
     webhooks.queue_announcements(services, done.events)
-    requests = tuple(written(marked[each.key]) if each.key in marked else each for each in payable.requests)
-    return replace(payable, link=written(done.link) if done.link is not None else None, requests=requests)
+    requests = tuple(with_next_version(marked[each.key]) if each.key in marked else each for each in payable.requests)
+    return replace(payable, link=with_next_version(done.link) if done.link is not None else None, requests=requests)

@@ -68,7 +68,7 @@ def check_link(payable: PayableLink) -> None:
     check_not_under_way(payable)
 
 
-def cancelled(payable: Payable, now: datetime, context: EventContext) -> Cancelled:
+def cancel_link(payable: Payable, now: datetime, context: EventContext) -> Cancelled:
     """What changes: the link at once, and of its requests the next AT_ONCE of those that do not say so yet."""
     link = payable.link
     at = (link.cancelled_at if link is not None else None) or now

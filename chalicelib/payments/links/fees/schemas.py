@@ -77,11 +77,11 @@ def fee_plan_answer(plan: FeePlan) -> FeePlanAnswer:
         totalFeesUsd=charged,
         payeeBorneFeesUsd="0",
         payerBorneFeesUsd=charged,
-        fees=[_planned(plan.fee, charged)] if plan.fee.is_charged else [],
+        fees=[_answer_planned(plan.fee, charged)] if plan.fee.is_charged else [],
     )
 
 
-def _planned(fee: Fee, charged: str) -> PlannedFee:
+def _answer_planned(fee: Fee, charged: str) -> PlannedFee:
     assert fee.percentage is not None and fee.address is not None, "a charged fee has both"
     points = money.parse_percentage(fee.percentage) * 100
     family = "evmAddress" if fee.address.startswith("0x") else "tronAddress"

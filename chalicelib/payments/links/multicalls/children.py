@@ -139,7 +139,7 @@ def is_live(parent: Link | None, now: datetime) -> bool:
     return parent.status is LinkStatus.ASSEMBLING or status_at(parent, now) is LinkStatus.PENDING
 
 
-def claimed_by_others(parent: Link, found: Mapping[str, PayableLink]) -> set[str]:
+def tokens_of_others(parent: Link, found: Mapping[str, PayableLink]) -> set[str]:
     """The tokens of the children that another multicall has claimed later."""
     return {token for token, child in found.items() if child.link.parent_token != parent.token}
 

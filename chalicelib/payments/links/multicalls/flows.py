@@ -30,13 +30,13 @@ from chalicelib.payments.links.rules import is_abandoned
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried, try_write
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict, written
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict, with_next_version
 
 _MAX_EVALUATED_PARENTS = 10
 
 
-@retried(3)
+@retry_conflicts(3)
 def create(
     services: Services, owner: Owner, child_tokens: Sequence[str], kind: ExecutionKind | None
 ) -> MulticallDetails:
@@ -55,7 +55,7 @@ def create(
     now = services.clock()
     found = link_reading.load_many(services, unique)
     parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
-    claimed = claimed_tokens(services, found, now, parent.token)
+    claimed = find_claimed_tokens(services, found, now, parent.token)
     children = evaluate_children(parent, found, claimed, now)
     check_none_blocked(children, now)
     check_combination(kind, children)
@@ -78,7 +78,7 @@ def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequ
         )
 
 
-def claimed_tokens(
+def find_claimed_tokens(
     services: Services, found: Mapping[str, PayableLink], now: datetime, own: str | None = None
 ) -> set[str]:
     """The tokens that another multicall holds, that is one that can still be paid; reads all its children to decide.
@@ -116,7 +116,7 @@ def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) ->
     claims = [replace(child.link, parent_token=parent.token) for child in children]
     if len(claims) < LARGEST_TRANSACTION:
         return services.store.write(parent, *claims)
-    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), written(parent)
+    assembling, complete = replace(parent, status=LinkStatus.ASSEMBLING), with_next_version(parent)
     records = [assembling, *claims, complete]
     services.store.write(*records[:LARGEST_TRANSACTION])
     try:
@@ -125,4 +125,4 @@ def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) ->
     except WriteConflict:
         try_write(services.store, Delete(complete))  # False: the sweep deleted it as abandoned
         raise
-    return written(complete)
+    return with_next_version(complete)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from chalicelib.base.errors import Forbidden, NotFound
 from chalicelib.payments.links import reading as link_reading
-from chalicelib.payments.links.multicalls.children import check_none_blocked, claimed_by_others, evaluate_children
+from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children, tokens_of_others
 from chalicelib.payments.links.multicalls.rules import MulticallDetails, execution_kind, multicall_details
 from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_unlocked
@@ -31,7 +31,7 @@ def details(services: Services, payable: PayableLink) -> MulticallDetails:
     """A multicall with its children as they are now. Four keys per child, in batches of 100."""
     now, link = services.clock(), payable.link
     found = link_reading.load_many(services, link.child_tokens, payable)
-    return multicall_details(payable, evaluate_children(link, found, claimed_by_others(link, found), now), now)
+    return multicall_details(payable, evaluate_children(link, found, tokens_of_others(link, found), now), now)
 
 
 def payable_children(

@@ -8,7 +8,7 @@ from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.schemas import LinkBranding
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.tokens import known_token
+from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import fee_plan_or_null
 from chalicelib.payments.links.multicalls.children import (
@@ -32,7 +32,7 @@ from chalicelib.payments.links.multicalls.schemas import (
     MulticallTotals,
 )
 from chalicelib.payments.links.rules import shown_status, status_at
-from chalicelib.payments.links.schemas import chain_answer, sent_answers
+from chalicelib.payments.links.schemas import answers_of_sent, chain_answer
 from chalicelib.payments.links.sent_transactions import SentOutcome
 from chalicelib.payments.requests.names.schemas import shown_name
 from chalicelib.payments.requests.records import Request
@@ -80,7 +80,7 @@ def multicall_answer(
         canExecute=details.can_execute,
         children=[_child(child, details) for child in children],
         totals=_totals(details),
-        **({"sentTransactions": sent_answers(sent)} if sent else {}),
+        **({"sentTransactions": answers_of_sent(sent)} if sent else {}),
     )
 
 
@@ -147,7 +147,7 @@ def _summary(total: CurrencySum) -> AmountSummary:
 
 
 def _text(units: int, total: CurrencySum) -> str:
-    return format_amount(units, known_token(total.currency).decimals)
+    return format_amount(units, require_token(total.currency).decimals)
 
 
 @details_of.register

@@ -16,8 +16,8 @@ from chalicelib.payments.links.multicalls.children import (
     Child,
     Reason,
     SetRefused,
-    claimed_by_others,
     evaluate_children,
+    tokens_of_others,
 )
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import LARGEST_TOTAL, status_at
@@ -94,7 +94,7 @@ def holds_children(parent: Link, found: Mapping[str, PayableLink], now: datetime
     """Whether the claims of a live multicall count: it can be paid now, or after a pending transaction."""
     if parent.status is LinkStatus.ASSEMBLING:
         return True
-    children = evaluate_children(parent, found, claimed_by_others(parent, found), now)
+    children = evaluate_children(parent, found, tokens_of_others(parent, found), now)
     payable_or_pending = (None, Reason.REQUEST_PROCESSING)
     requests = [child.request for child in children if child.request is not None]
     return all(child.reason in payable_or_pending for child in children) and _has_execution_kind(parent, requests)

@@ -17,7 +17,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 
 
 def create(services: Services, owner: Owner, session: Session | None, draft: PayoutDraft) -> PayableLink:
@@ -43,7 +43,7 @@ def _with_address(services: Services, owner: Owner, draft: PayoutDraft) -> Payou
     return replace(draft, recipient=found.address, recipient_name=found.payee)
 
 
-@retried(3)
+@retry_conflicts(3)
 def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     """Creates a batch of the owner's payouts, which are invalidated in the same transaction.
 
@@ -54,7 +54,7 @@ def combine(services: Services, owner: Owner, draft: MergeDraft) -> PayableLink:
     check_platform(owner)
     now = services.clock()
     found = link_reading.load_many(services, list(dict.fromkeys(draft.tokens)))
-    claimed = multicalls.claimed_tokens(services, found, now)
+    claimed = multicalls.find_claimed_tokens(services, found, now)
     merged = merge(draft, owner, found, claimed, links.terms_of(services), now, services.entropy)
     links.check_link_limits(services, owner, (merged.batch,))
     children = [record for child in merged.children for record in (child.link, *child.requests)]

@@ -17,7 +17,7 @@ from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.multicalls import rules as multicall_rules
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.requests.field_problems import parse_field, refused
+from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.payments.requests.records import PayeeName
 from chalicelib.payments.requests.targets import Target
 from chalicelib.platform.access.callers import Owner
@@ -71,7 +71,7 @@ def create_payout(
     recipient = _address("recipient", draft.recipient, chain, terms)
     creator = _address("creatorWalletAddress", draft.creator_wallet, chain, terms)
     if same_address(creator, recipient):
-        raise refused(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
+        raise refuse_field(("creatorWalletAddress",), "is the recipient: give the wallet that pays")
     if wallet is not None:
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
@@ -112,7 +112,7 @@ def merge(
         for position, payable in enumerate(payables)
     )
     check_totals(link, requests)
-    return Merge(PayableLink(requests, link), tuple(_invalidated(payable, link.token) for payable in payables))
+    return Merge(PayableLink(requests, link), tuple(_invalidate_link(payable, link.token) for payable in payables))
 
 
 def _batch_link(draft: MergeDraft, parent: Link, payables: Sequence[PayableLink], expires_at: datetime) -> Link:
@@ -180,7 +180,7 @@ def _fee_of(payable: PayableLink) -> object:
     return (money.parse_percentage(fee.percentage or "0"), fee.address) if fee.is_charged else None
 
 
-def _invalidated(payable: PayableLink, successor: str) -> PayableLink:
+def _invalidate_link(payable: PayableLink, successor: str) -> PayableLink:
     link = replace(payable.link, status=LinkStatus.INVALIDATED, successor_token=successor)
     moved = tuple(replace(each, is_moved=True, counted_as=None) for each in payable.requests)
     return replace(payable, link=link, requests=moved)

@@ -10,7 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
@@ -90,7 +90,7 @@ def resolve(services: Services, owner: Owner, fields: Sequence[NamedField]) -> t
     _check_offered(services, fields)
     call_id = services.entropy(_CALL_ID_BYTES).hex()
     known = store.of_call(services.store, call_id)
-    names = known.names if known is not None else _resolved(services, owner, fields)
+    names = known.names if known is not None else _resolve_names(services, owner, fields)
     if known is None:
         services.store.write_apart(ResolvedNames(call_id, services.clock(), names))
     by_field = {(each.payee.name, each.network): each for each in names}
@@ -101,11 +101,11 @@ def _check_offered(services: Services, fields: Sequence[NamedField]) -> None:
     """Raises ValidationFailed without a node of mainnet, where names are, and for names on Tron."""
     if MAINNET not in services.chains.networks:
         raise _problems(fields, f"is a name, and this deployment has no node of mainnet to resolve it; {ADVICE}")
-    if on_tron := [each for each in fields if known_network(each.network).family != "evm"]:
+    if on_tron := [each for each in fields if require_network(each.network).family != "evm"]:
         raise _problems(on_tron, f"is a name, and names are not resolved for Tron; {ADVICE}")
 
 
-def _resolved(services: Services, owner: Owner, fields: Sequence[NamedField]) -> tuple[Resolution, ...]:
+def _resolve_names(services: Services, owner: Owner, fields: Sequence[NamedField]) -> tuple[Resolution, ...]:
     """Each different name with its network, resolved once. Raises ValidationFailed for all that cannot be."""
     different = list({(each.text, each.network): each for each in fields}.values())
     window = name_window(owner.account_id, services.settings.rate_limit_scale, services.clock())
@@ -139,7 +139,7 @@ def _outcome(services: Services, field: NamedField, deadline: float) -> Resoluti
 
 
 def _by_node(services: Services, node: EvmChain, name: str, network: str, deadline: float) -> _Found:
-    coin = ens.coin_type(known_network(network).chain_id)
+    coin = ens.coin_type(require_network(network).chain_id)
     address = _address(services, node, name, coin, deadline)
     if address is None and coin != ens.ETHER:
         coin = ens.ETHER
@@ -161,7 +161,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
 def _address(services: Services, node: EvmChain, name: str, coin: int, deadline: float) -> str | None:
     """The address of a name for a coin type; None if it has none. Raises BadRequest if its resolver fails."""
     try:
-        answer = ens.resolver_answer(_returned(services, node, ens.resolve(name, coin), deadline))
+        answer = ens.resolver_answer(_read_resolver(services, node, ens.resolve(name, coin), deadline))
     except _Failed as error:
         if error.reverted is not None and ens.has_no_address(error.reverted, coin):
             return None
@@ -179,7 +179,7 @@ def _names_itself(
 ) -> bool:
     """Whether the reverse record of an address is the name that resolved to it. Trouble with it only means no."""
     try:
-        return ens.primary_name(_returned(services, node, ens.reverse(address, coin), deadline)) == name
+        return ens.primary_name(_read_resolver(services, node, ens.reverse(address, coin), deadline)) == name
     except (_Failed, BadRequest, ChainUnavailable, ValueError):
         return False
 
@@ -194,7 +194,7 @@ def _check_time(deadline: float) -> None:
         raise BadRequest(f"was not resolved in time; try again later, name fewer, or {ADVICE}")
 
 
-def _returned(services: Services, node: EvmChain, read: Call, deadline: float) -> bytes:
+def _read_resolver(services: Services, node: EvmChain, read: Call, deadline: float) -> bytes:
     """What the universal resolver returns, by way of gateways if it asks for them. Raises _Failed, BadRequest,
     ChainUnavailable."""
     for count in range(MOST_LOOKUPS + 1):
@@ -212,7 +212,7 @@ def _returned(services: Services, node: EvmChain, read: Call, deadline: float) -
             raise _Failed(answer.reverted if count == 0 else None)
         if not same_address(lookup.question.sender, ens.UNIVERSAL_RESOLVER):
             raise BadRequest(f"cannot be resolved: its resolver asks a gateway for another contract; {ADVICE}")
-        read = lookup.answered(answer_of(services.sender, lookup.question, deadline))
+        read = lookup.call_with_answer(answer_of(services.sender, lookup.question, deadline))
     raise BadRequest(f"cannot be resolved: its resolver asks gateways again and again; {ADVICE}")
 
 

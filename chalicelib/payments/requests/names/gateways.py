@@ -27,7 +27,7 @@ def answer_of(sender: WebhookSender, question: Question, deadline: float) -> byt
         if time.monotonic() >= deadline:
             reason = "no answer in time"
             break
-        found, reason = _asked(sender, url, question)
+        found, reason = _ask_gateway(sender, url, question)
         if found is not None:
             return found
     raise BadRequest(f"cannot be resolved: its gateway gave no usable answer ({reason}); {_LATER}")
@@ -57,7 +57,7 @@ def _questions(data: bytes) -> tuple[Question, ...]:
         raise BadRequest(f"cannot be resolved: its resolver asks for what cannot be read; {ADVICE}") from error
 
 
-def _asked(sender: WebhookSender, template: str, question: Question) -> tuple[bytes | None, str]:
+def _ask_gateway(sender: WebhookSender, template: str, question: Question) -> tuple[bytes | None, str]:
     """The data of one answer, or None with what is wrong. With `{data}` in the URL it is a GET, else a POST."""
     data, asker = "0x" + question.data.hex(), question.sender.lower()
     url = template.replace("{sender}", asker).replace("{data}", data)

@@ -16,7 +16,7 @@ def payments_by(store: Store, request_id: str, network: str, tx_hash: str) -> tu
     return store.query(Payment, Payment.KEY.all(request_id=request_id, network=network, tx_hash=tx_hash))
 
 
-def unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
+def list_unmatched_transfers(store: Store, request_id: str) -> tuple[UnmatchedTransfer, ...]:
     """The unmatched transfers of a request, in the order of their log positions. One query."""
     return store.query(UnmatchedTransfer, UnmatchedTransfer.KEY.all(request_id=request_id))
 

@@ -11,7 +11,7 @@ from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of
-from chalicelib.payments.requests.field_problems import Path, refused
+from chalicelib.payments.requests.field_problems import Path, refuse_field
 from chalicelib.payments.requests.plain_transfers.records import PlainTransfer, WatchedAddress
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
@@ -37,7 +37,7 @@ def check_may_ask(owner: Owner) -> None:
         )
 
 
-def counted(addresses: Iterable[WatchedAddress]) -> Counter[tuple[str, bool]]:
+def count_addresses(addresses: Iterable[WatchedAddress]) -> Counter[tuple[str, bool]]:
     """How many addresses there are by account and by whether a client id alone has created them."""
     return Counter((each.account_id, each.is_public) for each in addresses)
 
@@ -61,7 +61,7 @@ def with_address(request: Request, fee: Fee, path: Path, *, is_public: bool = Fa
     """
     reason = refusal(request)
     if reason is not None:
-        raise refused((*path, FIELD), reason)
+        raise refuse_field((*path, FIELD), reason)
     charged = fee.on(request.amount)
     receiver = _receiver(fee, currency_of(request)) if charged else None
     terms = _terms(request, charged, receiver)
@@ -93,7 +93,7 @@ def terms_of(request: Request) -> PlainTransferTerms:
     return _terms(request, own.fee_amount, own.fee_address)
 
 
-def watched(request: Request) -> WatchedAddress | None:
+def watched_address_of(request: Request) -> WatchedAddress | None:
     """What finds the transfers of a request's address; None if it has none."""
     own = request.plain_transfer
     if own is None:

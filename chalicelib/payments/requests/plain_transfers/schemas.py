@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from chalicelib.base.money import format_amount
-from chalicelib.chains.catalogue.networks import known_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.requests.plain_transfers.rules import amount_to_send
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
@@ -44,7 +44,7 @@ def plain_transfer_field(request: Request) -> dict[str, Any]:
     answer = PlainTransferAnswer.from_record(
         own,
         network=request.network,
-        chainId=known_network(request.network).chain_id,
+        chainId=require_network(request.network).chain_id,
         currency=token.symbol,
         tokenAddress=token.address,
         amount=format_amount(amount_to_send(request), token.decimals),

@@ -11,7 +11,7 @@ from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
+from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Store
 
 _LONGEST = timedelta(hours=1)
@@ -35,7 +35,7 @@ class Given:
     last: Quote | None
 
 
-@retried(10)
+@retry_conflicts(10)
 def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     """By request id, the quotes of stored requests that hold for at least half of their time from now on.
 
@@ -43,13 +43,13 @@ def hold(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     is asked for, and by how many processes: one new quote in half of `quote_seconds`. One query for each request, and
     one transaction for 99 new quotes. Raises RateUnavailable, and WriteConflict after ten conflicts.
     """
-    locked, new = renewed(services, requests)
+    locked, new = renew_quotes(services, requests)
     for start in range(0, len(new), LARGEST_TRANSACTION):
         services.store.write(*new[start : start + LARGEST_TRANSACTION])
     return locked
 
 
-def renewed(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:
+def renew_quotes(services: Services, requests: Sequence[Request]) -> tuple[dict[str, Quote], list[Quote]]:
     """What `hold` returns, and those of the quotes that are new: the caller writes them."""
     locked = quote_store.newest(services.store, [each.request_id for each in requests])
     until = services.clock() + timedelta(seconds=services.settings.quote_seconds) / 2
@@ -71,12 +71,12 @@ def first(services: Services, requests: Sequence[Request]) -> dict[str, Quote]:
     return known | {quote.request_id: quote for quote in _next(services, lacking, {}, holding)}
 
 
-def given_at(store: Store, request_id: str, instant: datetime) -> Given:
+def find_given(store: Store, request_id: str, instant: datetime) -> Given:
     """The quotes that payers had been given at the time of a block. One query, or more of a request with many quotes.
 
     At most 2,000 newer quotes are looked through.
     """
-    found = _given_before(store, request_id, instant)
+    found = _iterate_given(store, request_id, instant)
     last = next(found, None)
     if last is None:
         return Given(None, None)
@@ -86,7 +86,7 @@ def given_at(store: Store, request_id: str, instant: datetime) -> Given:
 
 def all_valid_at(store: Store, request_id: str, instant: datetime) -> list[Quote]:
     """The quotes that held at the time of a block, newest first: any of them may be what a payer was given."""
-    return _valid(_given_before(store, request_id, instant), instant)
+    return _valid(_iterate_given(store, request_id, instant), instant)
 
 
 def _holds(quote: Quote | None, until: datetime) -> bool:
@@ -117,7 +117,7 @@ def _valid(given: Iterable[Quote], instant: datetime) -> list[Quote]:
     return [quote for quote in takewhile(lambda each: instant - each.at <= _LONGEST, given) if instant <= quote.ends_at]
 
 
-def _given_before(store: Store, request_id: str, instant: datetime) -> Iterator[Quote]:
+def _iterate_given(store: Store, request_id: str, instant: datetime) -> Iterator[Quote]:
     """The quotes of a request that were given before the time of a block, newest first.
 
     Those of the 15 seconds after it are among them, because the time of a block may be as much behind our clock.

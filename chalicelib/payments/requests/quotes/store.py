@@ -23,7 +23,7 @@ def page(store: Store, request_id: str, before: str | None, limit: int) -> tuple
     return store.page(Quote, Quote.KEY.partition(request_id=request_id), before, limit, consistent=True)
 
 
-def locked(store: Store, request_id: str, intent_id: str) -> LockedRate | None:
+def find_locked_rate(store: Store, request_id: str, intent_id: str) -> LockedRate | None:
     """The rate that is locked for the payment of a payment intent. One read."""
     return store.get(LockedRate, LockedRate.KEY.of(request_id=request_id, intent_id=intent_id))
 

@@ -9,7 +9,7 @@ from chalicelib.payments.search.payments.export import table
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
 from chalicelib.platform.access.ownership import Use, may
-from chalicelib.platform.http.negotiation import preferred
+from chalicelib.platform.http.negotiation import choose_media_type
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Call
 
@@ -20,7 +20,7 @@ _NO_REQUEST = "none"  # is not a request id, so that nothing is found
 def find_payments(call: Call[None, PaymentsQuery]) -> PaymentsPage | HttpResponse:
     query, services = call.query, call.services
     filters = _filters(call)
-    if preferred(call.headers.get("accept", ""), (_JSON, _CSV)) == _CSV:
+    if choose_media_type(call.headers.get("accept", ""), (_JSON, _CSV)) == _CSV:
         return _part(call, filters)
     _check(query)
     if query.cursor is not None:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
-from chalicelib.chains.catalogue.tokens import known_token
-from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.chains.catalogue.tokens import require_token
+from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests.payments.records import Payment
-from chalicelib.payments.search.payments.schemas import fee_address, invoice_amount, signed
+from chalicelib.payments.search.payments.schemas import fee_address, format_signed, invoice_amount
 from chalicelib.payments.search.rules import dollar_rate, dollars
 
 COLUMNS = (
@@ -52,7 +52,7 @@ def inert(cell: str) -> str:
 
 
 def _row(payment: Payment) -> tuple[str, ...]:
-    token, invoice, rate = known_token(payment.currency), known_token(payment.invoice_currency), payment.rate
+    token, invoice, rate = require_token(payment.currency), require_token(payment.invoice_currency), payment.rate
     fee, dollar, in_dollars = payment.fee_amount, dollar_rate(payment), dollars(payment)
     return (
         iso(payment.at),
@@ -62,7 +62,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.tx_hash,
         payment.payer or "",
         payment.payee,
-        signed(payment, format_amount(payment.amount, token.decimals)),
+        format_signed(payment, format_amount(payment.amount, token.decimals)),
         token.symbol,
         token.id,
         invoice_amount(payment),
@@ -78,7 +78,7 @@ def _row(payment: Payment) -> tuple[str, ...]:
         payment.payment_reference,
         payment.reference or "",
         payment.client_id or "",
-        signed(payment, format_amount(in_dollars, FIAT_DECIMALS_ON_CHAIN)) if in_dollars is not None else "",
-        rate_text(inverted(dollar)) if dollar else "",
+        format_signed(payment, format_amount(in_dollars, FIAT_DECIMALS_ON_CHAIN)) if in_dollars is not None else "",
+        rate_text(invert_rate(dollar)) if dollar else "",
         payment.direction,
     )

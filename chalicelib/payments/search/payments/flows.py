@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
-from chalicelib.base.lists import Found, Span, below, partial_days, skipped, with_partial_day
+from chalicelib.base.lists import Found, Span, below, partial_days, place_of_offset, with_partial_day
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments.records import Payment
@@ -31,15 +31,15 @@ _TOO_DEEP = (
 
 def page_at(services: Services, filters: Filters, offset: int, limit: int) -> Page:
     """The page at an offset. Raises BadRequest if it takes too many queries to count or to get there."""
-    counted = _counted(services, filters)
-    chosen = rules.chosen_filter(filters, counted)
+    counted = _count_payments(services, filters)
+    chosen = rules.choose_filter(filters, counted)
     by = (chosen, *rules.indexes_of(chosen, counted.roles if counted else None))
     total = counted.total if counted is not None else _number(services, filters, by)
     if total is None:
         raise BadRequest(_TOO_MUCH)
     if offset >= total:
         return Page((), {}, total, offset, None)
-    last, left = skipped(counted.days, offset) if counted is not None else (None, offset)
+    last, left = place_of_offset(counted.days, offset) if counted is not None else (None, offset)
     spans = _spans(filters, by, last)
     if left:
         passed = store.newest(services.store, spans, left)
@@ -59,24 +59,24 @@ def page_after(services: Services, filters: Filters, cursor: str, limit: int, wi
     if cursor:
         position = position_of(cursor, filters.scope, rules.ways_of(filters))
     else:
-        chosen = rules.chosen_filter(filters, None)
+        chosen = rules.choose_filter(filters, None)
         position = Position("", (chosen, *rules.indexes_of(chosen, None)), 0, None)
     spans = _spans(filters, position.indexes, below(position.place) if position.place else None)
     found = store.newest(services.store, spans, limit)
     return _page(services, filters, position.indexes, found, position.offset, position.total, with_requests)
 
 
-def _counted(services: Services, filters: Filters) -> Counted | None:
+def _count_payments(services: Services, filters: Filters) -> Counted | None:
     """The numbers of payments by day; None if the daily counts do not tell. Raises BadRequest."""
     if not rules.is_counted(filters):
         return None
     series = rules.series_of(filters)
     records = request_store.daily_counts(services.store, filters.account_id, series, filters.first, filters.last)
-    counted = rules.counted(filters, records)
+    counted = rules.sum_up_counts(filters, records)
     in_part = [partial for partial in partial_days(filters.first, filters.last) if counted.days.get(partial.day)]
     for partial in in_part:
         within = replace(filters, first=partial.first, last=partial.last)
-        chosen = rules.chosen_filter(filters, counted)
+        chosen = rules.choose_filter(filters, counted)
         by = (chosen, *rules.indexes_of(chosen, counted.roles))
         number = store.number(services.store, _spans(within, by), len(in_part))
         if number is None:

@@ -105,7 +105,7 @@ class Counted:
         return sum(self.days.values())
 
 
-def counted(filters: Filters, records: Iterable[DailyCount]) -> Counted:
+def sum_up_counts(filters: Filters, records: Iterable[DailyCount]) -> Counted:
     """Sums up the counts of a search, for whole days."""
     days: dict[str, int] = {}
     alone = {name: replace(_NONE, **{name: getattr(filters, name)}) for name in _FACETS if getattr(filters, name)}
@@ -124,7 +124,7 @@ def counted(filters: Filters, records: Iterable[DailyCount]) -> Counted:
     return Counted(dict(sorted(days.items(), reverse=True)), by_filter, frozenset(roles))
 
 
-def chosen_filter(filters: Filters, found: Counted | None) -> str:
+def choose_filter(filters: Filters, found: Counted | None) -> str:
     """The filter by whose lists a search is read: the first that names something, else the one with fewest payments."""
     given = lists_of(filters)
     named = [name for name in given if name not in _FACETS]

@@ -10,8 +10,8 @@ from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
 from chalicelib.chains.catalogue.networks import network
-from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, known_token, token_with_id
-from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, require_token, token_with_id
+from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.payments.records import Direction, Payment
 from chalicelib.payments.requests.records import Request
@@ -185,8 +185,8 @@ class PaymentsPage(Output):
 
 def payment_answer(payment: Payment, request: Request | None, provider: str, shows_customer: bool) -> PaymentAnswer:
     """A payment; `request` is that which it pays."""
-    token, invoice = known_token(payment.currency), known_token(payment.invoice_currency)
-    amount = signed(payment, format_amount(payment.amount, token.decimals))
+    token, invoice = require_token(payment.currency), require_token(payment.invoice_currency)
+    amount = format_signed(payment, format_amount(payment.amount, token.decimals))
     rate, value = payment.rate, invoice_amount(payment)
     info = request.customer_info if request is not None and shows_customer else None
     return PaymentAnswer.from_record(
@@ -198,7 +198,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
         destinationTxHash=payment.tx_hash if payment.origin is not None else None,
         timestamp=iso(payment.at),
         conversionRateSource=rate_text(rate) if rate else None,
-        conversionRateDestination=rate_text(inverted(rate)) if rate else None,
+        conversionRateDestination=rate_text(invert_rate(rate)) if rate else None,
         convertedAmountSource=amount if invoice != token else None,
         convertedAmountDestination=value if invoice != token else None,
         currency=invoice.symbol,
@@ -215,10 +215,12 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
 
 def invoice_amount(payment: Payment) -> str:
     """What counts of a payment, in its invoice currency; negative for a refund."""
-    return signed(payment, format_amount(payment.value, on_chain_decimals(known_token(payment.invoice_currency))))
+    return format_signed(
+        payment, format_amount(payment.value, on_chain_decimals(require_token(payment.invoice_currency)))
+    )
 
 
-def signed(payment: Payment, amount: str) -> str:
+def format_signed(payment: Payment, amount: str) -> str:
     """An amount of a payment, negative for a refund."""
     return f"-{amount}" if payment.direction is Direction.OUT and amount.strip("0.") else amount
 

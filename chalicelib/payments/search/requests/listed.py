@@ -109,10 +109,10 @@ class RequestsPage(Output):
             nextCursor=page.cursor,
         )
         shown = (each for each in page.records if each.link_token is None or (shows_links and found.link_of(each)))
-        return cls(requests=[_listed(each, found) for each in shown], pagination=paging)
+        return cls(requests=[_answer_listed(each, found) for each in shown], pagination=paging)
 
 
-def _listed(request: Request, found: Listed) -> ListedRequest:
+def _answer_listed(request: Request, found: Listed) -> ListedRequest:
     link = found.link_of(request)
     return ListedRequest.from_record(
         request,

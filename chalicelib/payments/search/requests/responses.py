@@ -9,7 +9,7 @@ from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN
 from chalicelib.payments.events import without_none
 from chalicelib.payments.links.schemas import crosschain_answers
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.rates.rules import inverted, rate_text
+from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests.names.schemas import name_fields
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.plain_transfers.schemas import plain_transfer_field
@@ -38,7 +38,7 @@ def request_answer(
     request = found.request
     return RequestAnswer(
         **_request_facts(found, shows_customer),
-        **_paid_facts(found, processor, fiat_processor),
+        **_facts_of_payment(found, processor, fiat_processor),
         **without_none({"rateSource": found.rate_source}),
         amountInUsd=_dollars(found.amount_dollars),
         conversionRate=_price(found.rate),
@@ -92,7 +92,7 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
         "originalRequestPaymentReference": request.original_payment_reference,
         "recurrence": recurrence
         and RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
-        **_accepted_facts(request),
+        **_facts_of_acceptance(request),
     }
     return {
         "requestId": request.request_id,
@@ -109,14 +109,14 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
     }
 
 
-def _accepted_facts(request: Request) -> dict[str, str]:
+def _facts_of_acceptance(request: Request) -> dict[str, str]:
     if request.accepted_at is None or request.paid_when_accepted is None:
         return {}
     accepted = amount_text(request.paid_when_accepted, request)
     return {"acceptedAmount": accepted, "acceptedAt": iso(request.accepted_at)}
 
 
-def _paid_facts(found: FoundRequest, processor: str, fiat_processor: str) -> dict[str, Any]:
+def _facts_of_payment(found: FoundRequest, processor: str, fiat_processor: str) -> dict[str, Any]:
     request, token, made = found.request, currency_of(found.request), found.request.execution
     return {
         "hasBeenPaid": found.is_paid,
@@ -178,4 +178,4 @@ def _dollars(units: int | None) -> str | None:
 
 def _price(rate: Rate | None) -> str | None:
     """What one token is worth in the currency that the rate begins with."""
-    return rate_text(inverted(rate)) if rate else None
+    return rate_text(invert_rate(rate)) if rate else None

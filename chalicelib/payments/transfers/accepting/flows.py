@@ -12,12 +12,12 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.ownership import check_changes
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retried
-from chalicelib.platform.storage.store import Add, written
+from chalicelib.platform.storage.retrying import retry_conflicts
+from chalicelib.platform.storage.store import Add, with_next_version
 from chalicelib.webhooks import flows as webhooks
 
 
-@retried(5)
+@retry_conflicts(5)
 def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Request:
     """Accepts what was paid of a request as full payment; `name` is its id or its payment reference. The same again
     changes nothing. The reads of `load_request`, a query of its unrecorded transfers, and one transaction.
@@ -34,10 +34,10 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
     if scan_store.has_work(services.store, [request.payable_id]):
         raise Conflict(UNRECORDED)
     now = services.clock()
-    done = rules.accepted(payable, request, now, webhooks.event_context(services))
-    after = counts.marked(done.request)
+    done = rules.accept_as_paid(payable, request, now, webhooks.event_context(services))
+    after = counts.mark_request(done.request)
     added = [Add(*each) for each in counts.amounts([request], [after])]
     entry = audit.entry(actor, "request.accepted", request.request_id, now, services.entropy)
     services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
     webhooks.queue_announcements(services, [done.event])
-    return written(after)
+    return with_next_version(after)

@@ -53,7 +53,7 @@ def check(request: Request, payable: Payable) -> None:
     check_not_under_way(payable)
 
 
-def accepted(payable: Payable, request: Request, now: datetime, context: EventContext) -> Accepted:
+def accept_as_paid(payable: Payable, request: Request, now: datetime, context: EventContext) -> Accepted:
     """What changes when what was paid of `request` is accepted as full payment."""
     after = request.as_accepted(now)
     return Accepted(after, complete(payable, after, now) or payable.link, accepted_event(payable, after, context))

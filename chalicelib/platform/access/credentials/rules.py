@@ -82,7 +82,7 @@ _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 ORIGIN_PATTERN = r"^[hH][tT][tT][pP][sS]?://(\[[0-9a-fA-F:]{2,45}\]|[a-zA-Z0-9][a-zA-Z0-9.-]*)(:[0-9]{1,5})?/?$"
 
 
-def allowed_domain(text: str) -> str:
+def parse_origin(text: str) -> str:
     """An origin as browsers send it: lower case, no path, no default port. Raises BadRequest.
 
     It must be `https`, except for localhost, 127.0.0.1 and [::1] (supplement of the interface, client ids).

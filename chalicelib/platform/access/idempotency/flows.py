@@ -20,11 +20,11 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.records import Record
 from chalicelib.platform.access.idempotency import store
 from chalicelib.platform.access.idempotency.records import CONFLICT, IdempotentRequest
-from chalicelib.platform.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, taken
+from chalicelib.platform.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, take_key
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import codec
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.platform.storage.store import Delete, Write, WriteConflict, written
+from chalicelib.platform.storage.store import Delete, Write, WriteConflict, with_next_version
 
 
 def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
@@ -38,7 +38,7 @@ def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
     except WriteConflict:
         pass
     stored = store.request_of(services.store, request.scope_hash)
-    record = taken(stored, request, services.clock()) if stored else request
+    record = take_key(stored, request, services.clock()) if stored else request
     if record.status is not None:
         return record
     try:
@@ -85,7 +85,7 @@ class Journal:
         except WriteConflict:
             self._conflicts += (CONFLICT,)
             raise
-        self.record, self._conflicts = written(following), ()
+        self.record, self._conflicts = with_next_version(following), ()
 
     def is_response_lost(self, is_error: bool) -> bool:
         """Whether the response of this run, an error or not, cannot be that of the request.

@@ -66,7 +66,7 @@ def scope_hash(scope: str) -> str:
     return hashlib.sha256(scope.encode()).hexdigest()
 
 
-def taken(stored: IdempotentRequest, request: IdempotentRequest, now: datetime) -> IdempotentRequest:
+def take_key(stored: IdempotentRequest, request: IdempotentRequest, now: datetime) -> IdempotentRequest:
     """The record with which `request` takes a stored key, or the stored record if it has the response to repeat.
 
     After the lease, a request that has made transactions is resumed with its start, nonce and steps; one that has made

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from chalicelib.base import ids
 from chalicelib.base.errors import Forbidden
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.credentials.rules import SCOPES
@@ -85,7 +85,7 @@ def new_account(person: Person, name: str, now: datetime) -> tuple[Account, Memb
 
 def pointer_of(membership: Membership) -> MembershipPointer:
     """The pointer to a membership as it is stored: new with a new membership, and never written again."""
-    return made_from(MembershipPointer, membership, version=min(membership.version, 1))
+    return make_from(MembershipPointer, membership, version=min(membership.version, 1))
 
 
 def account_for(person: Person, memberships: Iterable[MembershipPointer]) -> MembershipPointer | None:

@@ -25,7 +25,7 @@ def identities(store: Store, names: Iterable[str]) -> list[Identity]:
     return list(store.get_many({Identity.KEY.of(name_hash=name_hash(name)): Identity for name in names}).values())
 
 
-def confirmed_addresses(store: Store, person: Person) -> tuple[str, ...]:
+def list_confirmed_addresses(store: Store, person: Person) -> tuple[str, ...]:
     """The e-mail addresses of a person that are confirmed, the oldest first. One read, if there are any."""
     names = [each for each in person.identities if is_email(each)]
     confirmed = {each.name for each in identities(store, names) if each.verified_at is not None} if names else set()

@@ -56,7 +56,7 @@ def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
         raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
     if rate is Rate.WEBHOOK_TEST and caller.quota is not None:
         tests = webhook_test_window(caller.quota, scale, now)
-        return _least(_count_apart(services, _shared(caller, tests), now))
+        return _least(_count_apart(services, _windows_of(caller, tests), now))
     return _count_call(services, caller, window, now)
 
 
@@ -70,7 +70,7 @@ def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowan
     if caller.quota is None or units < 1:
         return ()
     now = services.clock()
-    windows = _shared(caller, units_window(caller.quota, services.settings.rate_limit_scale, now))
+    windows = _windows_of(caller, units_window(caller.quota, services.settings.rate_limit_scale, now))
     if units > windows[0].limit:
         raise BadRequest(
             f"A client ID alone writes at most {windows[0].limit} items a minute from one address, and these are "
@@ -79,7 +79,7 @@ def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowan
     return _count_apart(services, windows, now, units)
 
 
-def _shared(caller: Caller, whole: Window) -> list[Window]:
+def _windows_of(caller: Caller, whole: Window) -> list[Window]:
     """What a call is counted in: with a client id alone first the share of its address, so that an address that has
     used it up takes nothing of the whole."""
     return [share_of(whole, caller.digest), whole] if caller.mode is Mode.CLIENT_ID else [whole]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.errors import Unauthorized
-from chalicelib.base.frozen import made_from
+from chalicelib.base.frozen import make_from
 from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.people.records import Membership, MembershipPointer, Person
@@ -62,7 +62,7 @@ def open_session(
     return session, token
 
 
-def reopened(
+def reopen_session(
     session: Session, member: Membership, person: Person, now: datetime, entropy: Entropy
 ) -> tuple[Session, str]:
     """The session for another account of the person, and its token: how they signed in, their proofs, and its end stay.
@@ -77,13 +77,13 @@ def reopened(
 _KEPT = ("created_at", "expires_at", "proved_at", "proved_by", "has_second_factor")
 
 
-def proved(session: Session, proof: PresenceProof, now: datetime) -> Session:
+def add_proof(session: Session, proof: PresenceProof, now: datetime) -> Session:
     """The session with another proof of presence."""
     has_second_factor = session.has_second_factor or proof is not PresenceProof.PASSWORD
     return replace(session, proved_at=now, proved_by=proof, has_second_factor=has_second_factor)
 
 
-def named_in(token: str) -> tuple[str, str] | None:
+def parse_token(token: str) -> tuple[str, str] | None:
     """The ids of account and person in a session's token; None if it names none, as forged ones may."""
     match = _TOKEN.fullmatch(token)
     return (match[1], match[2]) if match else None
@@ -114,7 +114,7 @@ def check_session(
     return session, membership, person
 
 
-def touched(session: Session, now: datetime) -> Session | None:
+def touch_session(session: Session, now: datetime) -> Session | None:
     """The session as used now, or None within TOUCH_INTERVAL of its last use. A wallet session is prolonged."""
     if now - session.last_seen_at < TOUCH_INTERVAL:
         return None
@@ -124,4 +124,4 @@ def touched(session: Session, now: datetime) -> Session | None:
 
 def pointer_of(session: Session) -> SessionPointer:
     """The pointer to a session. Both are always written together, so their versions are equal."""
-    return made_from(SessionPointer, session, version=session.version)
+    return make_from(SessionPointer, session, version=session.version)

@@ -25,8 +25,8 @@ from chalicelib.chains.calldata.permit2 import typed_data as payment_intent
 from chalicelib.chains.calldata.recurring import typed_data as schedule
 from chalicelib.chains.calldata.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.contracts import LIFI_DIAMOND, PERMIT2, address_of, deployed_on
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, known_network
+from chalicelib.chains.catalogue.contracts import LIFI_DIAMOND, PERMIT2, address_of, contracts_on
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, require_network
 from chalicelib.chains.catalogue.tokens import find_tokens, token_of_log
 from tests.chains.calldata.calls import (
     CONVERTED,
@@ -81,13 +81,13 @@ def vectors() -> list[Any]:
     return [
         pytest.param(network, Transaction(to, each.entry["data"], int(each.entry.get("value", 0))), id=each.name)
         for each, network, to in named
-        if network and to and known_network(network).family == "evm"
+        if network and to and require_network(network).family == "evm"
     ]
 
 
 def shown_of(network: str, transaction: Transaction) -> tuple[str, list[Shown]]:
     """The sentence and the fields that a wallet shows of a call."""
-    chain_id, data = known_network(network).chain_id, bytes.fromhex(transaction.data[2:])
+    chain_id, data = require_network(network).chain_id, bytes.fromhex(transaction.data[2:])
     ((descriptor, key),) = (
         (descriptor, key)
         for descriptor in descriptors().values()
@@ -152,7 +152,7 @@ def test_every_address_of_the_catalogue_is_named_and_no_other() -> None:
         for network in (each for each in ALL_NETWORKS if each.family == "evm"):
             here = [each["address"] for each in listed if each["chainId"] == network.chain_id]
             tokens = [token.address for token in find_tokens(network.name) if not token.is_native]
-            there = deployed_on(network.name)
+            there = contracts_on(network.name)
             assert here == (tokens if name == "ERC-20 token" else [there[name]] if name in there else [])
         assert len(listed) == len({(each["chainId"], each["address"]) for each in listed}) > 0
 

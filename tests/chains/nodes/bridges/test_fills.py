@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.chains.nodes.bridges.fills import brought, logs_of_fill
+from chalicelib.chains.nodes.bridges.fills import logs_of_fill, payments_of_fills
 from chalicelib.chains.nodes.logs import InconsistentNode
 from tests.chains.nodes.bridges.fill_logs import (
     HANDLER,
@@ -28,7 +28,7 @@ from tests.chains.nodes.bridges.fill_logs import (
 
 def made(logs: list[Log]) -> list[tuple[int, int]]:
     """The numbers of deposits with the amounts of their payments, in the order of the payments."""
-    return [(each.fill.deposit_id, each.payment.amount) for each in brought(NETWORK, logs)]
+    return [(each.fill.deposit_id, each.payment.amount) for each in payments_of_fills(NETWORK, logs)]
 
 
 @pytest.mark.parametrize("recipient", [HANDLER, RECEIVER])
@@ -36,7 +36,7 @@ def test_equal_payments_of_two_fills_are_each_of_their_own(recipient: str) -> No
     mine, theirs = (replace(each, recipient=recipient) for each in (MINE, THEIRS))
     logs = in_transaction([fill(mine), payment(mine), fill(theirs), payment(theirs)])
     assert made(logs) == [(7, 500), (8, 500)]
-    keys = [each.payment.event_key for each in brought(NETWORK, logs)]
+    keys = [each.payment.event_key for each in payments_of_fills(NETWORK, logs)]
     assert len(set(keys)) == 2
 
 
@@ -76,7 +76,7 @@ def test_each_fills_logs_are_those_up_to_the_next_one() -> None:
     logs = in_transaction([fill(MINE), bounced(MINE), fill(THEIRS), payment(THEIRS)])
     first, second = (
         each.fill
-        for each in brought(NETWORK, in_transaction([fill(MINE), payment(MINE), fill(THEIRS), payment(THEIRS)]))
+        for each in payments_of_fills(NETWORK, in_transaction([fill(MINE), payment(MINE), fill(THEIRS), payment(THEIRS)]))
     )
     assert [log["logIndex"] for log in logs_of_fill(NETWORK, logs[::-1], first)] == [hex(41), hex(42)]
     assert len(logs_of_fill(NETWORK, [*logs, *logs], second)) == 4

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.crosschain.service.payment_intents import jobs
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.platform.outbound.lifi import RouterUnavailable
-from chalicelib.platform.storage.queue import MOST_HOPS, received
+from chalicelib.platform.storage.queue import MOST_HOPS, continue_chain
 from chalicelib.relayer.tracking import track
 from tests.fakes.bridge import CONFIRMATIONS, SOURCE
 from tests.fakes.payment_intents import PAYER, PaymentIntents, check_conserved
@@ -35,7 +35,7 @@ def looks(payment_intents: PaymentIntents) -> list[tuple[int, int]]:
 
 def follow(payment_intents: PaymentIntents, intent: PaymentIntent, number: int = 0) -> list[tuple[int, int]]:
     body = json.dumps({"paymentIntent": intent.intent_id, "hop": number})
-    with received(body):
+    with continue_chain(body):
         jobs.follow_payment_intent(payment_intents.services, body)
     return looks(payment_intents)
 

@@ -185,7 +185,7 @@ def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(payme
     other, intent = payment_intents.offer().intent, payment_intents.begun()
     payment_intents.refuses = {"take": "the nonce of the payment was used before, or withdrawn"}
     payment_intents.world.advance(LATER)
-    locking.unlocked(payment_intents.services, payment_intents.loaded())
+    locking.unlock_request(payment_intents.services, payment_intents.loaded())
     payment_intents.refuses = {}
     assert payment_intents.accept(other).stage is Stage.TAKING
     assert payment_intents.load(intent).end is End.FAILED

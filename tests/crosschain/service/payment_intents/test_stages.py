@@ -43,7 +43,7 @@ def offered(payment_intents: PaymentIntents) -> PaymentIntent:
 @pytest.fixture(scope="module")
 def signed(payment_intents: PaymentIntents, offered: PaymentIntent) -> PaymentIntent:
     now = payment_intents.world.now
-    return rules.accepted(offered, RIGHT, None, BaseUnits(12_655_100), 7, now)
+    return rules.accept_intent(offered, RIGHT, None, BaseUnits(12_655_100), 7, now)
 
 
 def deadline(intent: PaymentIntent) -> datetime:
@@ -60,7 +60,7 @@ def test_a_payment_intent_says_what_is_paid_from_where_and_by_whom(payment_inten
     assert permit.processing_date == int((now + 5 * HOUR).timestamp())
     assert permit.nonce >> 64 == int(now.timestamp() * 1000)
     assert len(permit.operator_id) == 66 and offered.stage is Stage.OFFERED and offered.check_at is None
-    wanted = rules.wanted_of(offered, payment_intents.request)
+    wanted = rules.question_of(offered, payment_intents.request)
     assert (wanted.payer, wanted.fallback, wanted.call, wanted.amount) == (PAYER, PAYER, offered.call, offered.amount)
 
 
@@ -87,7 +87,7 @@ def test_what_is_accepted_is_looked_at_at_once(payment_intents: PaymentIntents, 
     assert (signed.stage, signed.signature) == (Stage.TAKING, "0x" + RIGHT.hex())
     assert signed.check_at == signed.accepted_at == payment_intents.world.now
     assert (signed.taking, signed.searched_to, signed.approval_signature) == (12_655_100, 7, None)
-    assert rules.accepted(signed, RIGHT, RIGHT, signed.taking, 7, payment_intents.world.now).approval_signature == "0x" + RIGHT.hex()
+    assert rules.accept_intent(signed, RIGHT, RIGHT, signed.taking, 7, payment_intents.world.now).approval_signature == "0x" + RIGHT.hex()
 
 
 def test_the_tokens_are_taken_until_the_deadline_and_the_payment_fails_ten_minutes_after_it(signed: PaymentIntent) -> None:
@@ -109,7 +109,7 @@ def test_a_reading_that_contradicts_a_signature_counts_from_30_seconds_after_it_
 
 def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentIntent) -> None:
     at = signed.created_at + SECOND
-    taken = stages.taken(replace(signed, reason="none yet"), at)
+    taken = stages.enter_taken(replace(signed, reason="none yet"), at)
     assert (taken.stage, taken.taken_at, taken.check_at, taken.reason) == (Stage.TAKEN, at, at, None)
     assert not stages.is_given_up(taken, at + 15 * MINUTE)
     assert stages.is_given_up(taken, at + 15 * MINUTE + SECOND)
@@ -119,7 +119,7 @@ def test_a_route_is_looked_for_for_15_minutes_and_five_deposits(signed: PaymentI
 
 
 def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
-    route = router.quote(payment_intents.services, rules.wanted_of(signed, payment_intents.request), rules.purpose_of(signed))
+    route = router.quote(payment_intents.services, rules.question_of(signed, payment_intents.request), rules.purpose_of(signed))
     for more in (0, 1, 1000):
         made = stages.deposit_of(replace(signed, taking=BaseUnits(route.source_amount + more)), route)
         deposit = decode_deposit(made.data) if made is not None else None
@@ -131,8 +131,8 @@ def test_a_route_is_deposited_for_with_all_that_was_taken_or_not_at_all(payment_
 
 def test_a_deposit_is_followed_from_where_the_payment_was_accepted(payment_intents: PaymentIntents, signed: PaymentIntent) -> None:
     at = signed.created_at + MINUTE
-    before = replace(stages.taken(signed, at - SECOND), reason="none yet")
-    bridged = stages.bridged(before, payment_intents.request, "0x" + "12" * 32, at)
+    before = replace(stages.enter_taken(signed, at - SECOND), reason="none yet")
+    bridged = stages.enter_bridged(before, payment_intents.request, "0x" + "12" * 32, at)
     announced = bridged.announced
     assert announced is not None and announced.bridge_transfer is not None
     assert (bridged.stage, bridged.check_at, bridged.reason) == (Stage.BRIDGED, at, None)
@@ -144,18 +144,18 @@ def test_a_deposit_is_followed_from_where_the_payment_was_accepted(payment_inten
     assert (undone.stage, undone.announced, undone.check_at) == (Stage.TAKEN, None, at + MINUTE)
     for status, end in ((AnnouncedStatus.SETTLED, End.SETTLED), (AnnouncedStatus.PARTIAL, End.PARTIAL), (AnnouncedStatus.REFUNDED, End.REFUNDED)):
         observed = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
-        done = stages.followed(bridged, observed, at)
+        done = stages.follow_bridge(bridged, observed, at)
         assert (done.stage, done.end, done.ended_at, done.check_at) == (Stage.ENDED, end, at, None)
         assert (done.announced, done.reason) == (observed, "why")
         assert not stages.is_contradicted(done, replace(announced, status=status))
     for status in (AnnouncedStatus.FAILED, AnnouncedStatus.REPLACED, AnnouncedStatus.LAPSED):
         observed = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason="why"))
-        kept = stages.followed(bridged, observed, at)
+        kept = stages.follow_bridge(bridged, observed, at)
         assert (kept.stage, kept.end, kept.announced, kept.reason) == (Stage.BRIDGED, None, announced, "why")
-        assert stages.followed(bridged, replace(observed, bridge_transfer=None), at).reason is None
+        assert stages.follow_bridge(bridged, replace(observed, bridge_transfer=None), at).reason is None
         assert kept.check_at is not None and kept.check_at > at and stages.is_contradicted(kept, observed)
     later = replace(announced, check_at=at + 3 * MINUTE)
-    pending = stages.followed(bridged, later, at)
+    pending = stages.follow_bridge(bridged, later, at)
     assert (pending.stage, pending.announced, pending.check_at) == (Stage.BRIDGED, later, at + 3 * MINUTE)
     assert not stages.is_contradicted(pending, later)
 
@@ -163,8 +163,8 @@ def test_a_deposit_is_followed_from_where_the_payment_was_accepted(payment_inten
 @given(st.integers(0, 100_000))
 def test_the_next_check_follows_in_an_eighth_of_the_time_so_far(signed: PaymentIntent, seconds: int) -> None:
     now = signed.created_at + timedelta(seconds=seconds)
-    for each in (signed, stages.taken(replace(signed, accepted_at=None), signed.created_at)):
-        checked = stages.postponed(each, now).check_at
+    for each in (signed, stages.enter_taken(replace(signed, accepted_at=None), signed.created_at)):
+        checked = stages.postpone_check(each, now).check_at
         assert checked is not None
         assert (checked - now).total_seconds() == min(max(seconds / 8, 10), 300)
 

@@ -11,7 +11,7 @@ from chalicelib.crosschain.service.router.asking import ask
 from chalicelib.crosschain.service.router.circuit import OPEN_AFTER, PROBE_LEASE, probing
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
-from chalicelib.crosschain.service.router.store import known
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterStep, RouterUnavailable
 from chalicelib.platform.storage.store import Throttled
 from tests.fakes.world import World
@@ -22,7 +22,7 @@ PURPOSE = Purpose("acct", "link")
 
 
 def asked(world: World, times: int = 1) -> list[Any]:
-    _, circuit = known(world.services.store, [])
+    _, circuit = find_answers(world.services.store, [])
     return ask(world.services, [question(wanted())] * times, PURPOSE, circuit, world.now)
 
 
@@ -68,7 +68,7 @@ def test_who_loses_the_race_to_probe_asks_nothing(world: World) -> None:
     asked(world)
     world.advance(60)
     world.router.trouble = None
-    _, circuit = known(world.services.store, [])
+    _, circuit = find_answers(world.services.store, [])
     other = probing(circuit, world.now)
     assert other is not None
     world.services.store.write(other)
@@ -124,5 +124,5 @@ def test_what_two_processes_learn_at_the_same_time_is_written_by_one(world: Worl
     world.router.change = meanwhile
     (answer,) = asked(world)
     assert isinstance(answer, RouterUnavailable)
-    _, circuit = known(world.services.store, [])
+    _, circuit = find_answers(world.services.store, [])
     assert circuit is not None and circuit.failures == 1

@@ -9,9 +9,9 @@ from chalicelib.crosschain.service.router.circuit import (
     OPEN_AFTER,
     after_answers,
     after_failures,
-    closed_for,
     probing,
     quotas,
+    time_closed,
 )
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose, try_again
@@ -28,10 +28,10 @@ OPEN = replace(CLOSED, failures=OPEN_AFTER, openings=1, open_until=START + 15 * 
 
 
 def test_nobody_asks_while_it_is_open() -> None:
-    assert closed_for(None, START) is closed_for(FAILING, START) is None
-    assert closed_for(OPEN, START) == 15 * SECOND
-    assert closed_for(OPEN, START + 14 * SECOND) == SECOND
-    assert closed_for(OPEN, START + 15 * SECOND) is None
+    assert time_closed(None, START) is time_closed(FAILING, START) is None
+    assert time_closed(OPEN, START) == 15 * SECOND
+    assert time_closed(OPEN, START + 14 * SECOND) == SECOND
+    assert time_closed(OPEN, START + 15 * SECOND) is None
 
 
 def test_a_probe_keeps_the_others_away_for_its_lease() -> None:

@@ -115,14 +115,14 @@ def test_nothing_else_is_bridged(id: str) -> None:
 @given(source=sources, funded=st.sampled_from([{}, {"is_safe": True}, {"eoa_wallet": OWNER}]))
 def test_the_id_of_a_step_names_how_the_payer_pays(source: SourceToken, funded: dict[str, object]) -> None:
     step = Step.of("01TOKEN", token_of(source), PayOptions(WALLET, simulate=True, **funded))  # type: ignore[arg-type]
-    assert Step.parsed(step.text) == step
+    assert Step.parse(step.text) == step
     assert step.options == PayOptions(WALLET, source, **funded)  # type: ignore[arg-type]
 
 
 @given(text=st.text(max_size=300))
 def test_another_text_is_a_bad_request_and_nothing_worse(text: str) -> None:
     try:
-        Step.parsed(text)
+        Step.parse(text)
     except BadRequest:
         return
     assert text.count(":") in (3, 4)

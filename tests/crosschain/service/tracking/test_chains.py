@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
-from chalicelib.crosschain.service.tracking.chains import RANGES_PER_CHECK, searched
+from chalicelib.crosschain.service.tracking.chains import RANGES_PER_CHECK, search_blocks
 
 
 class Filled:
@@ -25,7 +25,7 @@ def test_blocks_that_others_filled_are_searched_one_by_one_and_every_block_is_se
     node, last, found = Filled(full), 10, list[int]()
     for _ in range(30):
         before = node.asked
-        for blocks, numbers in searched(node.read, last, 1010, 1000):
+        for blocks, numbers in search_blocks(node.read, last, 1010, 1000):
             found += numbers
             last = blocks.last
         assert node.asked - before <= RANGES_PER_CHECK + 10, "each halving is one request"
@@ -34,4 +34,4 @@ def test_blocks_that_others_filled_are_searched_one_by_one_and_every_block_is_se
 
 def test_a_single_block_that_is_refused_is_told() -> None:
     with pytest.raises(BlockRefused):
-        list(searched(Filled({11}, refuses_single=True).read, 10, 1010, 1000))
+        list(search_blocks(Filled({11}, refuses_single=True).read, 10, 1010, 1000))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.crosschain.service.tracking.events import failed_event
+from chalicelib.crosschain.service.tracking.events import fail_announced
 from chalicelib.payments.links.records import AnnouncedStatus, PayableLink
 from chalicelib.payments.requests.quotes import flows as quotes
 from tests.crosschain.service.tracking.test_following import failures
@@ -33,7 +33,7 @@ def test_its_sub_status_says_whether_the_payer_had_too_little_or_has_the_tokens_
     announced = bridge.announce(payment, bridge.send(payment))
     assert announced.bridge_transfer is not None
     ended = replace(announced, status=status, bridge_transfer=replace(announced.bridge_transfer, reason=reason))
-    event = failed_event(bridge.world.services, payment.requests[0], ended, None)
+    event = fail_announced(bridge.world.services, payment.requests[0], ended, None)
     body = json.loads(event.body)
     assert (body["subStatus"], body["isCryptoToFiat"], body["txHash"]) == (notified, False, announced.transaction_hash)
 

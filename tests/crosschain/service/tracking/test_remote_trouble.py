@@ -68,7 +68,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
         found = look(services, payment, announced, unavailable)
         return found if found[1] != Observation() else (announced, Observation(SourceObservation(Source.FOREIGN, services.clock())))
 
-    look = observing.observed
+    look = observing.observe_announced
     patch.setattr(observing, "_answer", answer)
     patch.setattr(following, "observed", observed)
 
@@ -97,7 +97,7 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
             return announced, Observation(arrival=ArrivalObservation(Arrival.EXPIRED, 0), refund=refund)
         return look(services, payment, announced, unavailable)
 
-    look = observing.observed
+    look = observing.observe_announced
     patch.setattr(following, "observed", observed)
 
 
@@ -107,7 +107,7 @@ def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
     def decided(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
         deposit = announced.bridge_transfer.deposit if announced.bridge_transfer is not None else None
         is_late = deposit is not None and now > deposit.fill_deadline
-        return rules.ended(announced, AnnouncedStatus.REFUNDED, now) if is_late else decide(announced, observation, now)
+        return rules.end_announced(announced, AnnouncedStatus.REFUNDED, now) if is_late else decide(announced, observation, now)
 
     patch.setattr(rules, "decide", decided)
 
@@ -117,14 +117,14 @@ def gives_up_after_some_time(patch: pytest.MonkeyPatch) -> None:
 
     def decided(announced: AnnouncedTransaction, observation: Observation, now: datetime) -> AnnouncedTransaction:
         is_old = now - announced.created_at > timedelta(minutes=45)
-        return rules.ended(announced, AnnouncedStatus.LAPSED, now) if is_old else decide(announced, observation, now)
+        return rules.end_announced(announced, AnnouncedStatus.LAPSED, now) if is_old else decide(announced, observation, now)
 
     patch.setattr(rules, "decide", decided)
 
 
 def waits_for_no_recorder(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tracking.scan_store, "has_work", lambda *_: False)
-    patch.setattr(following, "concluded", lambda *given: following.Concluded(tuple(given[4]), 0))
+    patch.setattr(following, "conclude_ends", lambda *given: following.Concluded(tuple(given[4]), 0))
 
 
 @pytest.mark.parametrize(

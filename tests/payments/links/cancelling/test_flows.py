@@ -21,7 +21,7 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests.errors import RequestCancelled, check_not_cancelled
-from chalicelib.payments.requests.executions import begun
+from chalicelib.payments.requests.executions import begin_execution
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
@@ -228,7 +228,7 @@ def test_an_announced_transaction_is_waited_for_until_its_end_or_its_withdrawal(
 
 def test_a_payment_that_its_payer_has_signed_is_waited_for(world: World) -> None:
     request = store_request(world.services)
-    world.services.store.write(replace(request, execution=begun(None, "INTENT", is_public=True)))
+    world.services.store.write(replace(request, execution=begin_execution(None, "INTENT", is_public=True)))
     with pytest.raises(Conflict, match="DELETE /v2/request/payment-intents/INTENT"):
         cancel_request(world, request)
 

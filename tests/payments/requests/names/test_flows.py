@@ -192,7 +192,7 @@ def test_more_than_a_node_takes_is_refused_and_not_sent(account: Account, names:
     services = account.world.services
     node, read = services.chains.evm("mainnet"), Call(UNIVERSAL_RESOLVER, "0x" + "00" * (flows.MOST_CALLDATA + 1))
     with pytest.raises(BadRequest, match="answers with too much"):
-        flows._returned(services, node, read, time.monotonic() + patience())
+        flows._read_resolver(services, node, read, time.monotonic() + patience())
     assert names.asked == 0
 
 

@@ -143,9 +143,9 @@ def test_a_payment_is_valued_by_the_quote_that_held_at_its_time(world: World) ->
     store = world.services.store
     before_the_first = ((-16, None), (-15, 0), (0, 0))
     for seconds, number in (*before_the_first, (300, 0), (301, None), (984, None), (985, 1), (1300, 1), (1301, None)):
-        found = flows.given_at(store, "01R", start + timedelta(seconds=seconds)).valid
+        found = flows.find_given(store, "01R", start + timedelta(seconds=seconds)).valid
         assert (found.number if found else None) == number, seconds
-    assert flows.given_at(store, "another", start).valid is None
+    assert flows.find_given(store, "another", start).valid is None
 
 
 @pytest.mark.parametrize(("later_rate", "number"), [("0.99", 1), ("1.01", 0)])
@@ -156,7 +156,7 @@ def test_of_two_quotes_that_hold_at_once_the_payer_has_the_better_one(
     world.advance(160)
     world.prices.set("USD", "USDC", later_rate)
     hold(world)
-    found = flows.given_at(world.services.store, "01R", world.now + timedelta(seconds=60)).valid
+    found = flows.find_given(world.services.store, "01R", world.now + timedelta(seconds=60)).valid
     assert found is not None and found.number == number
 
 
@@ -165,7 +165,7 @@ def test_the_last_quote_is_known_long_after_it_has_ended(world: World) -> None:
     world.advance(200)
     second, store = hold(world), world.services.store
     for seconds, last in ((-16, None), (0, first), (184, first), (185, second), (600, second), (5 * 86_400, second)):
-        found = flows.given_at(store, "01R", start + timedelta(seconds=seconds)).last
+        found = flows.find_given(store, "01R", start + timedelta(seconds=seconds)).last
         assert (found and found.number) == (last and last.number), seconds
 
 
@@ -174,5 +174,5 @@ def test_an_old_quote_is_found_behind_many_newer_ones(world: World) -> None:
     for _ in range(250):
         world.advance(151)
         hold(world)
-    found = flows.given_at(world.services.store, "01R", start).valid
+    found = flows.find_given(world.services.store, "01R", start).valid
     assert found is not None and found.number == first.number == 0

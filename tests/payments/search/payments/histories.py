@@ -57,7 +57,7 @@ def record(store: Store, payments: Iterable[Payment]) -> list[Payment]:
     written = []
     for each in payments:
         stored = store.get(Payment, each.key)
-        marked = counting.marked(replace(each, version=stored.version if stored else 0))
+        marked = counting.mark_payment(replace(each, version=stored.version if stored else 0))
         store.write(marked, *(Add(*one) for one in counting.amounts([stored] if stored else [], [marked])))
         written.append(marked)
     return written

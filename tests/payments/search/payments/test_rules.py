@@ -25,20 +25,20 @@ def test_a_search_is_read_by_the_filter_that_leaves_fewest_payments() -> None:
         "ETH-base-base|USD|payment|": 50,
         "USDC-mainnet|USD|payment|": 60,
     }
-    found = rules.counted(WANTED, [day(rows), day({PAID: 2}, 2)])
+    found = rules.sum_up_counts(WANTED, [day(rows), day({PAID: 2}, 2)])
     assert (found.total, found.days) == (5, {"2026-03-02": 2, "2026-03-01": 3})
     assert found.by_filter == {"type": 115, "currency": 45, "network": 95, "symbol": 105}
-    assert rules.chosen_filter(WANTED, found) == "currency"
-    by_type = rules.counted(replace(WANTED, type="refund"), [day(rows)])
-    assert by_type.total == 40 and rules.chosen_filter(replace(WANTED, type="refund"), by_type) == "type"
-    assert rules.chosen_filter(Filters("acct"), rules.counted(Filters("acct"), [day(rows)])) == ""
-    assert rules.chosen_filter(replace(WANTED, tx_hash="0x12"), found) == "tx_hash", "what names something comes first"
+    assert rules.choose_filter(WANTED, found) == "currency"
+    by_type = rules.sum_up_counts(replace(WANTED, type="refund"), [day(rows)])
+    assert by_type.total == 40 and rules.choose_filter(replace(WANTED, type="refund"), by_type) == "type"
+    assert rules.choose_filter(Filters("acct"), rules.sum_up_counts(Filters("acct"), [day(rows)])) == ""
+    assert rules.choose_filter(replace(WANTED, tx_hash="0x12"), found) == "tx_hash", "what names something comes first"
 
 
 def test_payments_in_a_token_that_is_not_in_the_catalogue_any_more_have_no_network() -> None:
     rows = {"OLD-base|USD|payment|": 7, PAID: 1}
-    assert rules.counted(Filters("acct", network="base"), [day(rows)]).total == 1
-    assert rules.counted(Filters("acct"), [day(rows)]).total == 8
+    assert rules.sum_up_counts(Filters("acct", network="base"), [day(rows)]).total == 1
+    assert rules.sum_up_counts(Filters("acct"), [day(rows)]).total == 8
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from chalicelib.payments.links import expiry
 from chalicelib.payments.links.cancelling import flows as cancelling
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus
-from chalicelib.payments.requests.executions import begun
+from chalicelib.payments.requests.executions import begin_execution
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.payments.requests.targets import Item
@@ -220,7 +220,7 @@ def test_an_announced_transaction_is_waited_for_until_its_end_or_its_withdrawal(
 def test_a_payment_that_its_payer_has_signed_is_waited_for(world: World) -> None:
     request = store_request(world.services)
     received = paid_in_part(world, request)
-    world.services.store.write(replace(received, execution=begun(None, "INTENT", is_public=True)))
+    world.services.store.write(replace(received, execution=begin_execution(None, "INTENT", is_public=True)))
     with pytest.raises(Conflict, match="DELETE /v2/request/payment-intents/INTENT"):
         accept(world, request)
 
