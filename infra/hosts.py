@@ -110,8 +110,8 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
     strange = [urlsplit(hosts.urls[name]).hostname for name in ("API_URL", "AUTH_URL")]
     if domain and not all(f".{host}".endswith(f".{domain}") for host in strange):
         raise DeploymentStopped(
-            f"Set SESSION_DOMAIN of stage {stage} in .chalice/config.json to a domain that {_join_names(strange)} share, or"
-            f' to "": they are not below {domain}.'
+            f"Set SESSION_DOMAIN of stage {stage} in .chalice/config.json to a domain that {_join_names(strange)}"
+            f' share, or to "": they are not below {domain}.'
         )
 
 

@@ -95,7 +95,8 @@ def _html(part: str, words: Mapping[str, str], facts: Mapping[str, str], lines: 
     if part == _LINES:
         shown_lines = (" · ".join(f"<bdi>{escape(each)}</bdi>" for each in line) for line in lines)
         return f"<ul>{''.join(f'<li>{line}</li>' for line in shown_lines)}</ul>"
-    return f"<p>{''.join(_fill_message(words[part], words, facts, lambda value: f'<bdi>{escape(value)}</bdi>', escape))}</p>"
+    filled = _fill_message(words[part], words, facts, lambda value: f"<bdi>{escape(value)}</bdi>", escape)
+    return f"<p>{''.join(filled)}</p>"
 
 
 def _fill_message(

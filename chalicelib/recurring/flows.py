@@ -97,7 +97,8 @@ def activate(services: Services, owner: Owner, recurring_id: str, signature: str
 
 
 def find(services: Services, owner: Owner, recurring_id: str) -> tuple[RecurringPayment, tuple[Period, ...]]:
-    """A recurring payout with its periods that have requests, as its payments are now (`_count_period`). Raises NotFound."""
+    """A recurring payout with its periods that have requests, as its payments are now (`_count_period`). Raises
+    NotFound."""
     found, known = store.with_periods(services.store, recurring_id)
     step = _count_period(services, _check_payer(services, owner, found))
     changed = {each.number: each for each in step.records if isinstance(each, Period)}

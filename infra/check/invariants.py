@@ -323,8 +323,8 @@ def periods(picture: Picture) -> Found:
 
 
 INVARIANTS: tuple[Callable[[Picture], Found], ...] = (
-    totals, one_payment_per_log, refunds, lists, ends, cancellations, check_notifications, check_deliveries, check_delays, escrow,
-    calls, holdings, check_executions, check_commitments, periods,
+    totals, one_payment_per_log, refunds, lists, ends, cancellations, check_notifications, check_deliveries,
+    check_delays, escrow, calls, holdings, check_executions, check_commitments, periods,
 )  # fmt: skip
 
 

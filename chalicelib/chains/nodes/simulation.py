@@ -128,7 +128,7 @@ def _step_of_simulation(call: Mapping[str, Any]) -> StepResult:
 
 
 def step_of_call(returned: Any, estimate: Any) -> StepResult:
-    """The step of the outcomes of `call_of` and `estimate_of` (or None). Raises the RpcError if the node itself failed."""
+    """The step of what `call_of` and `estimate_of` (or None) led to. Raises the RpcError if the node itself failed."""
     if isinstance(returned, RpcError):
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned

@@ -16,8 +16,8 @@ NO_MORE_THAN_THE_FEE = (
     "What is at the address is not more than the fee of a payment: it waits for more, and is paid out with that"
 )
 NO_DEPLOYER = (
-    f"This network has no contract at {plain_transfer_calldata.DEPLOYER}, which deploys the address: what is there can be had "
-    "once somebody has put the deterministic deployer there"
+    f"This network has no contract at {plain_transfer_calldata.DEPLOYER}, which deploys the address: what is there can "
+    "be had once somebody has put the deterministic deployer there"
 )
 REFUSED = (
     "The transfer from the address fails now: the token may be paused, or refuse the payee or the address. What is "

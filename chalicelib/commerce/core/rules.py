@@ -174,7 +174,7 @@ def refusal(payment: CommercePayment, operation: Operation, now: datetime) -> Re
 
 
 def reserve(payment: CommercePayment, operation: Operation, now: datetime) -> PendingOperation | Refusal:
-    """The operation as `begin_operation` makes it pending; the one that is pending already if it is the same; or a refusal."""
+    """The operation as `begin_operation` makes it pending; the one that is pending if it is the same; or a refusal."""
     if payment.pending is not None:
         if is_same(payment, payment.pending, operation):
             return payment.pending

@@ -110,7 +110,8 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
 
 
 def start_scanning(services: Services, new: Sequence[Record]) -> list[Write]:
-    """As `writes_with_daily_counts`, of a creation: from before it on, the blocks of the requests' networks are read."""
+    """What `writes_with_daily_counts` returns of records that are created, after the cursors of the requests' networks
+    were written: blocks are read from before the creation on."""
     start_reading(services, {each.network for each in new if isinstance(each, Request)})
     return writes_with_daily_counts(new)
 

@@ -1,7 +1,8 @@
 """The fields that a wallet shows of a call or of typed data, in the form of ERC-7730, version 2.
 
 A path names a parameter: `_amount`, `paymentInfo.token`, `requestDetails.[].recipient`; `@.to` and `@.value` are those
-of the transaction. What moves, who gets it, until when and under which reference is shown; `hidden_fields` names the rest.
+of the transaction. What moves, who gets it, until when and under which reference is shown; `hidden_fields` names the
+rest.
 """
 
 from typing import Any
