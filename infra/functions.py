@@ -38,7 +38,7 @@ def check_functions(lambda_: Any, stage: str, functions: Mapping[str, Access | N
     return list(answers.get("api_handler", {}).get("networks", ()))
 
 
-def wanted_of(function: str, access: Access) -> dict[str, Any]:
+def uses_of(function: str, access: Access) -> dict[str, Any]:
     """What a function is asked to use, in the form of platform/checking.py."""
     indexes = {table: list(LISTS[table]) for table in access.lists}
     for table in access.due:
@@ -57,7 +57,7 @@ def wanted_of(function: str, access: Access) -> dict[str, Any]:
 
 
 def _ask(lambda_: Any, stage: str, function: str, access: Access | None) -> dict[str, Any]:
-    event = {**_EMPTY, "check": wanted_of(function, access) if access else {}}
+    event = {**_EMPTY, "check": uses_of(function, access) if access else {}}
     response = lambda_.invoke(FunctionName=function_name(stage, function), Payload=json.dumps(event).encode())
     answer: Any = json.loads(response["Payload"].read())
     if access is None and answer is None:

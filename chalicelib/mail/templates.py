@@ -72,12 +72,12 @@ def _holes(part: str, words: Mapping[str, str]) -> set[str]:
 def _part_of_line(part: str | list[str], words: Mapping[str, str]) -> str:
     """A text, or the words of some keys; of a key that the locales do not have, what follows its first dot."""
     if isinstance(part, str):
-        return shown(part)
-    return ": ".join(words.get(key, shown(key.partition(".")[2])) for key in part)
+        return show_text(part)
+    return ": ".join(words.get(key, show_text(key.partition(".")[2])) for key in part)
 
 
 def _value(name: str, facts: Mapping[str, str], words: Mapping[str, str]) -> str:
-    return words.get(f"{name}.{facts[name]}", shown(facts[name])) if name == "role" else shown(facts[name])
+    return words.get(f"{name}.{facts[name]}", show_text(facts[name])) if name == "role" else show_text(facts[name])
 
 
 def _text(part: str, words: Mapping[str, str], facts: Mapping[str, str], lines: list[list[str]]) -> str:
@@ -118,7 +118,7 @@ def _page(locale: str, subject: str, body: str) -> str:
     )
 
 
-def shown(text: str) -> str:
+def show_text(text: str) -> str:
     """A text of anybody as a message shows it: one line, at most 200 characters, nothing in it that a mail program
     takes for a link, for another direction or for a command."""
     line = "".join(" " if unicodedata.category(each) in ("Cc", "Zl", "Zp", "Cs") else each for each in text)

@@ -39,7 +39,7 @@ class Texts:
 def texts_of(api: str, name: str) -> Texts:
     """Raises LookupError, with what to write where, if the operation is not described."""
     file = _file(api, "toml")
-    return texts_in(_tables(file), name, _shown(file))
+    return texts_in(_tables(file), name, _path_of(file))
 
 
 def texts_in(tables: Mapping[str, Json], name: str, file: str) -> Texts:
@@ -83,7 +83,7 @@ def check_names(operations: Mapping[Operation, str]) -> None:
         names = _tables(file) if file.suffix == ".toml" else json.loads(file.read_text(encoding="utf-8"))
         for name in names:
             if (file.stem, name) not in known:
-                raise LookupError(f"{_shown(file)} has {name}, which is in no routes.py of {file.stem}: remove it")
+                raise LookupError(f"{_path_of(file)} has {name}, which is in no routes.py of {file.stem}: remove it")
 
 
 @cache
@@ -96,5 +96,5 @@ def _file(api: str, kind: str) -> Path:
     return _PLACE / f"{api.split('.')[1]}.{kind}"
 
 
-def _shown(file: Path) -> str:
+def _path_of(file: Path) -> str:
     return file.relative_to(FOLDER.parent).as_posix()

@@ -336,7 +336,7 @@ class Snapshots:
             time.sleep(pause)
             loop = app._MAIN_LOOP
             if loop is not None and not loop.is_closed():
-                states, took = self._copied(loop)
+                states, took = self._copy_state(loop)
                 self._write(states)
                 pause = max(SNAPSHOT_SECONDS, 10 * took)
 
@@ -346,7 +346,7 @@ class Snapshots:
             self._ended = True
             _save_all(services)
 
-    def _copied(self, loop: asyncio.AbstractEventLoop) -> tuple[dict[str, Any], float]:
+    def _copy_state(self, loop: asyncio.AbstractEventLoop) -> tuple[dict[str, Any], float]:
         done: concurrent.futures.Future[tuple[dict[str, Any], float]] = concurrent.futures.Future()
 
         def copy() -> None:

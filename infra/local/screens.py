@@ -91,7 +91,7 @@ class Stage:
         self._scene, self._asked = Scene("loading"), list[str]()
 
     @contextmanager
-    def shown(self, scene: Scene) -> Iterator[Page]:
+    def show_scene(self, scene: Scene) -> Iterator[Page]:
         """Yields a page that has reached the scene's state."""
         self._scene, self._asked = scene, []
         unanswered: list[Route] = []
@@ -233,7 +233,7 @@ def main() -> int:
             return 2
         stage = Stage(browser)
         for name in wanted:
-            with stage.shown(SCENES[name]) as page:
+            with stage.show_scene(SCENES[name]) as page:
                 for each in LOOKS:
                     look(page, each)
                     page.screenshot(path=_FOLDER / f"{name}-{each}.png", full_page=True)

@@ -151,7 +151,7 @@ class Relay(Stoppable):
 
     def fetch(self, client: _Client, params: dict[str, Any]) -> dict[str, Any]:
         topics = params.get("topics") or [params["topic"]]
-        found = [_shown(topic, each) for topic in topics for each in self._waiting(client, _topic(topic))]
+        found = [_message_of(topic, each) for topic in topics for each in self._waiting(client, _topic(topic))]
         return {"messages": found, "hasMore": False}
 
     def propose(self, client: _Client, params: dict[str, Any]) -> bool:
@@ -177,7 +177,7 @@ class Relay(Stoppable):
     def _deliver(self, client: _Client, topic: str, message: _Message) -> None:
         number = int(time.time() * 1000) * 1000 + secrets.randbelow(1000)
         self._asked[number] = (client, message)
-        params = {"id": client.topics[topic], "data": _shown(topic, message)}
+        params = {"id": client.topics[topic], "data": _message_of(topic, message)}
         client.send(id=number, method="irn_subscription", params=params)
 
 
@@ -216,7 +216,7 @@ def _topic(text: str) -> str:
     return text
 
 
-def _shown(topic: str, message: _Message) -> dict[str, Any]:
+def _message_of(topic: str, message: _Message) -> dict[str, Any]:
     return {"topic": topic, "message": message.text, "publishedAt": message.published, "tag": message.tag}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.base.languages import LANGUAGES, direction_of, language_of
 from chalicelib.mail import templates
 from chalicelib.mail.records import MailKind
-from chalicelib.mail.templates import render_message, shown, words_of
+from chalicelib.mail.templates import render_message, show_text, words_of
 from chalicelib.pages.assets import locales
 
 KINDS = [each for each in MailKind if each is not MailKind.NOTHING]
@@ -113,7 +113,7 @@ def test_hostile_names_stay_text_in_every_language(hostile: str, language: str) 
 
 @given(st.text(max_size=300))
 def test_what_is_shown_is_one_short_line(text: str) -> None:
-    line = shown(text)
+    line = show_text(text)
     assert "\n" not in line and "\r" not in line and "\0" not in line
     assert len(line.replace("\u200b", "")) <= 201
     line.encode()
@@ -121,7 +121,7 @@ def test_what_is_shown_is_one_short_line(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["12.50", "203.0.113.7", "2026-03-15 10:00 UTC", "INV-1", "0x5aFE", "Ann's shop"])
 def test_amounts_addresses_and_names_are_shown_as_they_are(text: str) -> None:
-    assert shown(text) == text
+    assert show_text(text) == text
 
 
 def test_a_message_in_english() -> None:

@@ -153,9 +153,9 @@ def test_a_phone_without_a_fitting_wallet_is_led_into_the_apps_that_pay_there(
 @pytest.mark.xdist_group("scenes")
 def test_an_ipad_is_a_phone_and_a_mac_is_none(browser: Browser) -> None:
     stage = Stage(browser, user_agent=MACINTOSH)
-    with stage.shown(replace(NONE, before=TOUCH)) as page:
+    with stage.show_scene(replace(NONE, before=TOUCH)) as page:
         page.locator("a.wallet").first.wait_for()
-    with stage.shown(NONE) as page:
+    with stage.show_scene(NONE) as page:
         page.locator("#manual summary").click()
         page.locator(".qr").first.wait_for()
         assert page.locator("a.wallet").count() == 0

@@ -17,7 +17,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 def shown(stage: Stage, scene: Scene) -> tuple[dict[str, str], str, bool]:
     """The rows of facts, the refusal, and whether a signature is offered."""
-    with stage.shown(scene) as page:
+    with stage.show_scene(scene) as page:
         rows = page.locator(".balances .row").all_inner_texts()
         refusal = page.locator(".note.bad").all_inner_texts()
         offered, again = (page.locator(each).count() == 1 for each in ("#pay", "#again"))
@@ -88,7 +88,7 @@ def altered(name: str, change: Change) -> Scene:
     lambda metadata: metadata.pop("nativeBalance"),
 ], ids=["no steps", "a step too few", "less than nothing", "a number", "no price", "no balance"])
 def test_figures_that_cannot_be_read_are_no_offer(stage: Stage, change: Change) -> None:
-    with stage.shown(replace(altered("energy", change), state="trouble-odd")) as page:
+    with stage.show_scene(replace(altered("energy", change), state="trouble-odd")) as page:
         assert page.locator("#pay").count() == 0
 
 
@@ -100,5 +100,5 @@ def test_a_payment_that_may_not_be_made_by_what_the_service_says_is_not_offered_
 
 
 def test_what_exactly_is_signed_is_still_there_for_a_payment_that_is_refused(stage: Stage) -> None:
-    with stage.shown(replace(SCENES["energy-short"], press=EXACT)) as page:
+    with stage.show_scene(replace(SCENES["energy-short"], press=EXACT)) as page:
         expect(page.locator(".exact").last).to_contain_text("transferFromWithReferenceAndFee")

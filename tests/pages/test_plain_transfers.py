@@ -10,7 +10,7 @@ from infra.local.screens import Stage
 
 def test_the_address_is_shown_with_network_token_and_what_has_to_arrive(stage: Stage) -> None:
     scene = SCENES["exchange"]
-    with stage.shown(scene) as page:
+    with stage.show_scene(scene) as page:
         assert page.locator("#exchange-address").input_value() == scene.link[1]["plainTransfer"]["address"]  # type: ignore[index]
         text = page.locator("#exchange").inner_text()
         assert "Withdraw fUSDC on the network Sepolia" in text
@@ -21,6 +21,6 @@ def test_the_address_is_shown_with_network_token_and_what_has_to_arrive(stage: S
 def test_an_address_that_does_not_agree_with_the_link_is_not_shown(stage: Stage, wrong: dict[str, object]) -> None:
     own = {**SCENES["exchange"].link[1]["plainTransfer"], **wrong}  # type: ignore[index]
     scene = replace(SCENES["exchange"], link=(200, {**LINK, "plainTransfer": own}), press=("#manual summary",))
-    with stage.shown(scene) as page:
+    with stage.show_scene(scene) as page:
         page.locator("#manual-body ol").wait_for()
         assert page.locator("#exchange").count() == 0

@@ -70,25 +70,25 @@ def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_i
 
 
 def test_who_asks_is_named_by_a_verified_domain_and_by_words_that_are_marked_as_their_own(stage: Stage) -> None:
-    with stage.shown(SCENES["merchant"]) as page:
+    with stage.show_scene(SCENES["merchant"]) as page:
         assert page.locator(".row .domain").inner_text() == "\u2713 pay.shop.example (verified domain)"
         assert page.locator(".row .label").inner_text() == "\u201cAnn's Shop\u201d (own statement, not verified)"
-    with stage.shown(SCENES["merchant-unverified"]) as page:
+    with stage.show_scene(SCENES["merchant-unverified"]) as page:
         assert page.locator(".row .domain").count() == 0
         assert page.locator(".row .label").inner_text().endswith("\u201d (own statement, not verified)")
 
 
 def test_a_payee_with_a_name_is_shown_with_both(stage: Stage) -> None:
-    with stage.shown(SCENES["named"]) as page:
+    with stage.show_scene(SCENES["named"]) as page:
         payee = page.locator("dd", has=page.locator("bdi", has_text="pay.shop.eth")).first
         assert payee.inner_text().split() == ["pay.shop.eth", LINK["payee"]]
-    with stage.shown(SCENES["review"]) as page:
+    with stage.show_scene(SCENES["review"]) as page:
         assert page.locator("dd div bdi").count() == 0
 
 
 def test_a_name_is_text_and_stays_in_its_card(stage: Stage) -> None:
     hostile = {**LINK, "payeeName": "<b>\u202eknab\u2069</b>" + "w" * 240}
-    with stage.shown(replace(SCENES["named"], link=(200, hostile))) as page:
+    with stage.show_scene(replace(SCENES["named"], link=(200, hostile))) as page:
         page.set_viewport_size({"width": 320, "height": 640})
         shown = page.locator("dd div bdi")
         assert shown.inner_text().startswith("<b>\ufffdknab\ufffd</b>w") and shown.locator("b").count() == 0
@@ -98,7 +98,7 @@ def test_a_name_is_text_and_stays_in_its_card(stage: Stage) -> None:
 def test_a_label_is_text_and_stays_in_its_card(stage: Stage) -> None:
     label = "<b>\u202eknab\u2069</b>" + "w" * 27
     hostile = replace(SCENES["merchant"], link=(200, {**LINK, "merchant": {"domain": None, "label": label}}))
-    with stage.shown(hostile) as page:
+    with stage.show_scene(hostile) as page:
         page.set_viewport_size({"width": 320, "height": 640})
         shown = page.locator(".row .label")
         assert shown.inner_text().startswith("\u201c<b>\ufffdknab\ufffd</b>w") and shown.locator("b").count() == 0
@@ -111,31 +111,31 @@ def test_a_label_is_text_and_stays_in_its_card(stage: Stage) -> None:
 )
 def test_a_merchant_in_another_form_stops_the_page(stage: Stage, merchant: dict[str, object]) -> None:
     scene = replace(SCENES["merchant"], state="trouble-odd", link=(200, {**LINK, "merchant": merchant}), is_connected=False)
-    with stage.shown(scene) as page:
+    with stage.show_scene(scene) as page:
         assert page.locator(".domain, .label").count() == 0
 
 
 def test_who_has_too_little_reads_so_and_nothing_of_signatures(stage: Stage) -> None:
-    with stage.shown(SCENES["review-short"]) as page:
+    with stage.show_scene(SCENES["review-short"]) as page:
         expect(page.locator("#panel-body > .note").first).to_have_text("Your wallet does not have enough to pay.")
         expect(page.locator("main")).not_to_contain_text("Your wallet will ask you")
 
 
 def test_a_wallet_that_is_of_no_use_here_can_be_changed(stage: Stage) -> None:
-    with stage.shown(SCENES["lied"]) as page:
+    with stage.show_scene(SCENES["lied"]) as page:
         page.get_by_role("button", name="Use another wallet").click()
         page.locator('#main[data-state="choose"]').wait_for()
 
 
 def test_a_time_is_told_as_the_language_that_was_chosen_tells_it(stage: Stage) -> None:
-    with stage.shown(SCENES["asked-early"]) as page:
+    with stage.show_scene(SCENES["asked-early"]) as page:
         expect(page.locator(".note")).to_contain_text(re.compile("[AP]M"))
         look(page, "phone")
         expect(page.locator(".note")).not_to_contain_text(re.compile("[AP]M"))
 
 
 def test_on_a_small_phone_fields_stay_in_the_card_and_codes_are_as_large_as_it_is(stage: Stage) -> None:
-    with stage.shown(SCENES["manual"]) as page:
+    with stage.show_scene(SCENES["manual"]) as page:
         look(page, "small-phone")
         page.locator("#manual-data-1").wait_for()
         room = page.locator("#manual-body").evaluate("each => each.getBoundingClientRect().width")

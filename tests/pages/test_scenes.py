@@ -62,7 +62,7 @@ def test_every_state_has_a_scene() -> None:
 @pytest.mark.parametrize("name", SCENES)
 def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chosen(stage: Stage, name: str) -> None:
     scene = SCENES[name]
-    with stage.shown(scene) as page:
+    with stage.show_scene(scene) as page:
         assert axe_findings(page) == []
         assert page.evaluate(ENDLESS) == 0
         look(page, "small-phone")

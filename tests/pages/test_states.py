@@ -54,7 +54,7 @@ CLOSING = ["waiting-first", *scenes("waiting")[:1], "confirming", "signing", "sw
 @pytest.mark.xdist_group("scenes")
 @pytest.mark.parametrize("name", few(["waiting-first", "confirming", "review"], CLOSING))
 def test_the_page_can_be_closed_after_the_payment_itself_alone(stage: Stage, name: str) -> None:
-    with stage.shown(SCENES[name]) as page:
+    with stage.show_scene(SCENES[name]) as page:
         text = page.locator("main").inner_text()
         note = page.evaluate("Object.entries(localStorage).find(([key]) => key.startsWith('pay:'))?.[1] ?? '{}'")
         is_paid = '"step":"pay"' in note.replace(" ", "") and SCENES[name].state in AFTER_THE_PAYMENT
@@ -65,7 +65,7 @@ def test_the_page_can_be_closed_after_the_payment_itself_alone(stage: Stage, nam
 
 @pytest.mark.xdist_group("scenes")
 def test_a_payment_from_another_chain_that_is_on_its_way_is_almost_done_and_not_paid_already(stage: Stage) -> None:
-    with stage.shown(SCENES["route-coming"]) as page:
+    with stage.show_scene(SCENES["route-coming"]) as page:
         text = page.locator("main").inner_text()
         assert "Almost done" in text and "Already paid" not in text
         assert page.locator("#panel.busy").count() == 1 and page.locator("#print").count() == 0
@@ -113,7 +113,7 @@ def test_who_has_paid_is_told_so_on_every_later_visit_and_others_that_it_is_paid
     ids=["the service hangs", "its offer hangs", "it is down", "it is down for a batch", "nobody knows the hash", "locked", "hanging", "slow", "failing", "poor"],
 )
 def test_what_is_wrong_is_said_within_twenty_seconds(stage: Stage, scene: Scene, text: str) -> None:
-    with stage.shown(replace(scene, waits=True)) as page:
+    with stage.show_scene(replace(scene, waits=True)) as page:
         for pay in page.locator("#pay").all():
             pay.click()
         assert seconds_until(page, text) <= 20
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said_within_twenty_seconds(stage: Stage, scene: Scene,
 
 @pytest.mark.xdist_group("scenes")
 def test_what_is_missing_for_the_network_fee_is_said_before_anything_is_signed(stage: Stage) -> None:
-    with stage.shown(SCENES["review-short"]) as page:
+    with stage.show_scene(SCENES["review-short"]) as page:
         expect(page.locator("main")).to_contain_text("Your wallet has too little ETH for the network fee.")
 
 
@@ -135,7 +135,7 @@ def test_what_is_missing_for_the_network_fee_is_said_before_anything_is_signed(s
     "name", few(["review", "commerce-review"], [each for each in scenes("review") if can_pay(each)])
 )
 def test_the_button_to_pay_is_in_view(stage: Stage, name: str, width: int, height: int) -> None:
-    with stage.shown(SCENES[name]) as page:
+    with stage.show_scene(SCENES[name]) as page:
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("scrollTo(0, 0)")
         seen = """() => {
@@ -150,7 +150,7 @@ def test_the_button_to_pay_is_in_view(stage: Stage, name: str, width: int, heigh
 
 @pytest.mark.xdist_group("scenes")
 def test_what_has_the_focus_is_not_behind_that_button(stage: Stage) -> None:
-    with stage.shown(SCENES["route-chosen"]) as page:
+    with stage.show_scene(SCENES["route-chosen"]) as page:
         page.set_viewport_size({"width": 390, "height": 600})
         page.evaluate("scrollTo(0, 0)")
         for _ in range(40):
@@ -175,7 +175,7 @@ def test_what_has_the_focus_is_not_behind_that_button(stage: Stage) -> None:
     ],
 )
 def test_the_title_of_the_tab_follows(stage: Stage, name: str, title: str) -> None:
-    with stage.shown(SCENES[name]) as page:
+    with stage.show_scene(SCENES[name]) as page:
         expect(page).to_have_title(title)
 
 
@@ -204,7 +204,7 @@ def test_a_receipt_of_many_payments_has_each_of_them_and_when_they_were_paid(
 
 @pytest.mark.xdist_group("scenes")
 def test_a_receipt_has_what_was_paid_to_whom_and_the_whole_transaction_and_no_buttons(stage: Stage) -> None:
-    with stage.shown(SCENES["completed"]) as page:
+    with stage.show_scene(SCENES["completed"]) as page:
         page.evaluate("window.print = () => (window.isPrinted = true)")
         page.locator("#print").click()
         assert page.evaluate("window.isPrinted") is True

@@ -12,7 +12,7 @@ from app import build
 from chalicelib.platform.checking import check, check_networks
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
-from infra.functions import wanted_of
+from infra.functions import uses_of
 from infra.iam import ACCESS
 from tests.fakes.world import PREFIX, dynamodb_of_moto
 from tests.support.api import create_cloud
@@ -37,7 +37,7 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
 
 def everything(services: Services) -> dict[str, list[str]]:
     """The problems of each function, with what its policy permits."""
-    return {name: check(services, wanted_of(name, access))["problems"] for name, access in ACCESS.items()}
+    return {name: check(services, uses_of(name, access))["problems"] for name, access in ACCESS.items()}
 
 
 def items() -> list[Any]:
@@ -88,7 +88,7 @@ def test_every_function_answers_the_question_and_does_nothing_else(services: Ser
     empty: dict[str, Any] = {"Records": [], "detail": {}, "resources": []}
     texts = dict.fromkeys(("version", "account", "region", "source", "time", "id", "detail-type"), "")
     for function, access in ACCESS.items():
-        event = {**empty, **texts, "check": {**wanted_of(function, access)}}
+        event = {**empty, **texts, "check": {**uses_of(function, access)}}
         handler = app if function == "api_handler" else app.handler_map[function]
         answer = handler(event, None)
         assert (function, answer["problems"]) == (function, [])

@@ -192,7 +192,7 @@ def test_a_circuit_that_others_keep_changing_is_left_as_it_is_and_the_attempt_is
             raise WriteConflict
         apply(*writes)
 
-    services = replace(world.services, store=world.services.store.joined(overtaken))
+    services = replace(world.services, store=world.services.store.with_join(overtaken))
     merchant.tell()
     merchant.consume(services)
     (delivery,) = merchant.all()

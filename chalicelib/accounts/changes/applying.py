@@ -74,7 +74,7 @@ def apply(
     try:
         caller, known = _caller(services, change)
         guards += known
-        _run(replace(services, store=services.store.joined(settle)), change, caller)
+        _run(replace(services, store=services.store.with_join(settle)), change, caller)
     except ServiceError as error:
         if is_made or error.status >= 500 or isinstance(error, TooManyRequests):
             raise

@@ -41,7 +41,7 @@ def run(operation: Operation, view: View, call: AnyCall, request: HttpRequest) -
             apply(*writes)
 
     nonce = call.services.entropy(16).hex()
-    joined = replace(call.services, store=call.services.store.joined(hold))
+    joined = replace(call.services, store=call.services.store.with_join(hold))
     result = view(replace(call, services=joined, entropy=rules.secrets_of(nonce)))
     if not waiting:
         return result

@@ -71,7 +71,7 @@ class DestinationAccessPolicy(Input):
 
     @field_validator("hideUntilApproved", "hidePayeeAddress")
     @classmethod
-    def _shown(cls, value: bool) -> bool:
+    def _refuse_screening(cls, value: bool) -> bool:
         if value:
             raise rule("cannot be true: screening of wallets is not supported yet")
         return value

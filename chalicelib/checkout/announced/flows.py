@@ -12,7 +12,7 @@ from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.checkout.flows import safe_transactions
 from chalicelib.crosschain.service.tracking import recording as bridge_recording
-from chalicelib.payments.announced import announcements
+from chalicelib.payments.announced import announcements as announcement_checks
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal, read_sent
 from chalicelib.payments.announced.rules import withdraw as withdrawn
@@ -48,7 +48,7 @@ def record(
     if stored.commerce is not None:
         raise BadRequest("A commerce payment waits for no announced transaction: its status follows the escrow")
     payable, parts = with_children(services, stored)
-    known = announcements.pending_for(payable, draft)
+    known = announcement_checks.pending_for(payable, draft)
     if known is not None and known.link_token != token:
         return payable, known  # of the multicall that has claimed the link
     now, lifetime = services.clock(), timedelta(seconds=services.settings.safe_transaction_lifetime_seconds)
@@ -63,8 +63,8 @@ def record(
                 recorded = [record(services, child, viewer, draft) for child in children]
                 return payable, recorded[0][1]
         start = _start(services, payable, parts, draft, AnnouncedStart(None, None, 0, lifetime, viewer.is_public))
-    new = announcements.create_announced_transaction(payable, draft, start, now, services.entropy)
-    written, announced = announcements.admit(payable, new, lifetime)
+    new = announcement_checks.create_announced_transaction(payable, draft, start, now, services.entropy)
+    written, announced = announcement_checks.admit(payable, new, lifetime)
     if written == payable.announced:
         return payable, announced
     services.store.write(stored.link, written)
@@ -101,7 +101,7 @@ def _start(
     owners may have executed the transaction before they announced it."""
     if bridge_recording.is_bridge_transfer(payable, draft):
         return _start_elsewhere(services, payable, parts, draft, start)
-    chain = announcements.check_draft(payable, draft, services.clock())
+    chain = announcement_checks.check_draft(payable, draft, services.clock())
     cursor = scan_store.cursor(services.store, chain.name)
     if cursor is None:
         raise ChainUnavailable(f"Detection has not begun on {chain.name} yet: try again in a minute")
@@ -110,11 +110,11 @@ def _start(
         sent = read_sent(services, chain.name, draft.tx_hash, cursor.scanned_to)
         if sent is None:
             return start
-        announcements.check_sent(payable, sent, cursor.scanned_to)
+        announcement_checks.check_sent(payable, sent, cursor.scanned_to)
         return replace(start, wallet=sent.sender, nonce=nonce_of(chain.name, sent), proof=Proof.SENT)
     start = _with_safe(services, chain, payable, parts, draft, start)
     for part in parts:
-        announcements.check_payer(part.link, start.wallet)
+        announcement_checks.check_payer(part.link, start.wallet)
     return start
 
 
@@ -128,14 +128,14 @@ def _start_elsewhere(
 ) -> AnnouncedStart:
     """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
     before the newest block on."""
-    announcements.check_deadline(draft, services.clock())
+    announcement_checks.check_deadline(draft, services.clock())
     chain, start = bridge_recording.start_announced(services, payable, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
     first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)
     start = _with_safe(services, chain, payable, (), draft, replace(start, scanned_to=first))
     for part in parts:
-        announcements.check_payer(part.link, start.wallet)
+        announcement_checks.check_payer(part.link, start.wallet)
     return start
 
 

@@ -31,7 +31,7 @@ class KeptRate:
 
 
 def dollar_rate(services: Services, token: Token, instant: datetime) -> Rate | None:
-    """What one dollar was in `token` at an instant, as `flows.shown_at`; None if that cannot be had.
+    """What one dollar was in `token` at an instant, as `flows.show_rate_at`; None if that cannot be had.
 
     It is read once for each token and minute. Where the sources fail, a container is held up by at most one reading in
     20 seconds: after one that took more than a second, no other is made.
@@ -43,7 +43,7 @@ def dollar_rate(services: Services, token: Token, instant: datetime) -> Rate | N
         return known.rate
     if not _has_rates(services, token) or (newest and newest.has_stalled and not newest.is_tried_again(now)):
         return None
-    rate = flows.shown_at(services, dollar(), token, instant)
+    rate = flows.show_rate_at(services, dollar(), token, instant)
     read_at = services.clock()
     kept.pop(key, None)
     if len(kept) >= _MOST_KEPT:

@@ -44,7 +44,7 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if no rate can be had, which is logged as by `shown_at`.
+    """As `current`, for what is only shown: None if no rate can be had, which is logged as by `show_rate_at`.
 
     What was found is shown for 20 seconds, a rate or none. So those who poll a request do not wait for a node that
     stalls, which may be that of another network than theirs, nor ask it at each read.
@@ -52,12 +52,12 @@ def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate 
     pair, now = (invoice.id, payment.id), services.clock()
     read_at, rate = services.shown_rates.get(pair, (None, None))
     if read_at is None or now - read_at >= SHOWN_FOR:
-        rate = shown_at(services, invoice, payment, now) if _is_priced(services, invoice, payment) else None
+        rate = show_rate_at(services, invoice, payment, now) if _is_priced(services, invoice, payment) else None
         services.shown_rates[pair] = services.clock(), rate
     return rate
 
 
-def shown_at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
+def show_rate_at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
     """As `at`, for what is only shown: None if no rate can be had.
 
     That is logged as a warning. It has an alarm of its own, which is raised after hours: nobody waits for this rate.

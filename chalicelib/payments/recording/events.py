@@ -29,7 +29,7 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
         request,
         "payment.confirmed" if is_paid else "payment.partial",
         context,
-        _counted_of(payment),
+        _amount_counted(payment),
         txHash=payment.tx_hash,
         isCryptoToFiat=payable.order is not None,
         paymentProcessor=context.processor(is_fiat=payable.order is not None and is_paid),
@@ -62,7 +62,7 @@ def accepted_event(payable: Payable, request: Request, context: EventContext) ->
 
 def removed_event(request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
-    return failed_event(request, "chain_reorganization", context, _counted_of(payment), payment.tx_hash)
+    return failed_event(request, "chain_reorganization", context, _amount_counted(payment), payment.tx_hash)
 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
@@ -117,7 +117,7 @@ def unexpected_event(
     )
 
 
-def _counted_of(payment: Payment) -> Counted:
+def _amount_counted(payment: Payment) -> Counted:
     return Counted(payment.value, payment.amount, payment.rate)
 
 

@@ -55,7 +55,7 @@ class Output(BaseModel):
         """The response with `others`. Of its other fields those that are always sent, and that the record has under
         their name in snake case, have the record's values: times in ISO 8601, enumerations as text."""
         missing = (each for each in _always_sent(cls) if each[0] not in others and hasattr(record, each[1]))
-        return cls(**{name: _shown(getattr(record, attribute)) for name, attribute in missing}, **others)
+        return cls(**{name: _show_field(getattr(record, attribute)) for name, attribute in missing}, **others)
 
 
 @cache
@@ -70,7 +70,7 @@ def _snake_case(name: str) -> str:
     return re.sub("([A-Z])", r"_\1", name).lower()
 
 
-def _shown(value: Any) -> Any:
+def _show_field(value: Any) -> Any:
     if isinstance(value, datetime):
         return iso(value)
     return value.value if isinstance(value, Enum) else value

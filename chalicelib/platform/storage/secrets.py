@@ -165,7 +165,7 @@ class SigningKeys:
         self._key, self._secret, self._name = key, secret, name
         self._others = dict[str, SigningKeys]()
 
-    def named(self, name: str) -> "SigningKeys":
+    def with_name(self, name: str) -> "SigningKeys":
         """Other keys of the same kinds: the KMS key whose alias ends with the name, and a private key that is made of
         this one and the name."""
         return self._others.setdefault(name, SigningKeys(f"{self._key}-{name}", self._secret, name))

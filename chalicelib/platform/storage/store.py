@@ -77,7 +77,7 @@ class Store:
     def client(self) -> Any:
         return aws_client("dynamodb")
 
-    def joined(self, join: Join) -> Self:
+    def with_join(self, join: Join) -> Self:
         """A store whose `write` goes through `join`, then through what joins this one; counts and `put_many` do not."""
         store, outer = copy(self), self._join
         store._join = lambda apply, writes: join(lambda *joined: outer(apply, joined), writes)

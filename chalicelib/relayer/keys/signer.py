@@ -41,7 +41,7 @@ def signer_of(services: Services, network: str, role: Role = Role.SERVICE) -> Si
     """The signer of an account on a network. Raises NoRelayer without a key for it."""
     if not has_signer(services, network, role):
         raise NoRelayer(network, role)
-    keys = services.signing_keys if role is Role.SERVICE else services.signing_keys.named(f"{role.value}-{network}")
+    keys = services.signing_keys if role is Role.SERVICE else services.signing_keys.with_name(f"{role.value}-{network}")
     if services.settings.relayer_keys[network] == "kms":
         from chalicelib.relayer.keys.kms import KmsSigner
 

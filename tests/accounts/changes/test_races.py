@@ -74,4 +74,4 @@ def while_applied(team: Team, read: Callable[[], Record | None]) -> None:
             services.store.write(Delete(record))
         make(*writes)
 
-    team.world.services = replace(services, store=services.store.joined(deleting))
+    team.world.services = replace(services, store=services.store.with_join(deleting))

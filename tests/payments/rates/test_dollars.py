@@ -31,13 +31,13 @@ def world() -> Iterator[World]:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tokens whose rates were read from the sources."""
-    read, made = flows.shown_at, list[str]()
+    read, made = flows.show_rate_at, list[str]()
 
     def counted(*asked: Any) -> Rate | None:
         made.append(asked[2].id)
         return read(*asked)
 
-    monkeypatch.setattr(flows, "shown_at", counted)
+    monkeypatch.setattr(flows, "show_rate_at", counted)
     return made
 
 

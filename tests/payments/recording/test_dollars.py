@@ -86,8 +86,8 @@ def test_what_is_recorded_hours_later_has_the_rate_of_its_time(world: World) -> 
 
 
 def test_a_burst_of_payments_asks_the_sources_once_in_a_minute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, readings = rates.shown_at, list[object]()
-    monkeypatch.setattr(rates, "shown_at", lambda *asked: readings.append(asked) or read(*asked))
+    read, readings = rates.show_rate_at, list[object]()
+    monkeypatch.setattr(rates, "show_rate_at", lambda *asked: readings.append(asked) or read(*asked))
     requests = [store_request(world.services) for _ in range(40)]
     world.chain.mine()
     for request in requests:
@@ -112,7 +112,7 @@ def test_a_fork_does_not_change_it(world: World) -> None:
 
 
 def test_a_transfer_that_does_not_count_asks_for_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "shown_at", lambda *_: pytest.fail("nothing is to be valued"))
+    monkeypatch.setattr(rates, "show_rate_at", lambda *_: pytest.fail("nothing is to be valued"))
     request = store_request(world.services)
     world.chain.pay(request, payee="0x" + "22" * 20)
     scan(world)

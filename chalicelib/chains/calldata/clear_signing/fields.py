@@ -30,52 +30,54 @@ class Display:
 def amount(path: str, label: str, token_path: str) -> Field:
     """An amount in base units of the token at another path, or of the native coin if a batch names it there."""
     params = {"tokenPath": token_path, "nativeCurrencyAddress": _native_coins()}
-    return _shown(path, label, "tokenAmount", params)
+    return _show_field(path, label, "tokenAmount", params)
 
 
 def allowance(path: str, label: str, token_path: str) -> Field:
     """An amount that somebody may take."""
-    return _shown(path, label, "tokenAmount", {"tokenPath": token_path, "threshold": UNLIMITED, "message": "Unlimited"})
+    return _show_field(
+        path, label, "tokenAmount", {"tokenPath": token_path, "threshold": UNLIMITED, "message": "Unlimited"}
+    )
 
 
 def coins(path: str, label: str) -> Field:
     """An amount in base units of the native coin."""
-    return _shown(path, label, "amount")
+    return _show_field(path, label, "amount")
 
 
 def address(path: str, label: str) -> Field:
-    return _shown(path, label, "addressName", {"types": ["wallet", "eoa", "contract"], "sources": _SOURCES})
+    return _show_field(path, label, "addressName", {"types": ["wallet", "eoa", "contract"], "sources": _SOURCES})
 
 
 def token(path: str, label: str = "Token") -> Field:
-    return _shown(path, label, "addressName", {"types": ["token"], "sources": _SOURCES})
+    return _show_field(path, label, "addressName", {"types": ["token"], "sources": _SOURCES})
 
 
 def currency(path: str, label: str) -> Field:
     """The currency of an invoice, if it is fiat or a native coin (descriptors.currencies)."""
-    return _shown(path, label, "enum", {"$ref": "$.metadata.enums.currencies"})
+    return _show_field(path, label, "enum", {"$ref": "$.metadata.enums.currencies"})
 
 
 def moment(path: str, label: str) -> Field:
     """A number of seconds of Unix time."""
-    return _shown(path, label, "date", {"encoding": "timestamp"})
+    return _show_field(path, label, "date", {"encoding": "timestamp"})
 
 
 def seconds(path: str, label: str) -> Field:
-    return _shown(path, label, "duration")
+    return _show_field(path, label, "duration")
 
 
 def share(path: str, label: str) -> Field:
     """A number of basis points (1/10,000)."""
-    return _shown(path, label, "unit", {"base": "%", "decimals": 2})
+    return _show_field(path, label, "unit", {"base": "%", "decimals": 2})
 
 
 def chain(path: str, label: str) -> Field:
-    return _shown(path, label, "chainId")
+    return _show_field(path, label, "chainId")
 
 
 def raw(path: str, label: str) -> Field:
-    return _shown(path, label, "raw")
+    return _show_field(path, label, "raw")
 
 
 def unless_zero(field: Field) -> Field:
@@ -89,7 +91,7 @@ def hidden_fields(*paths: str) -> tuple[Field, ...]:
     return tuple({"path": path, "label": name, "format": "raw", "visible": "never"} for path, name in names)
 
 
-def _shown(path: str, label: str, format: str, params: dict[str, Any] | None = None) -> Field:
+def _show_field(path: str, label: str, format: str, params: dict[str, Any] | None = None) -> Field:
     field = {"path": path, "label": label, "format": format, "visible": "always"}
     return field if params is None else {**field, "params": params}
 

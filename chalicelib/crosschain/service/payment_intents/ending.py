@@ -28,7 +28,7 @@ def end(services: Services, intent: PaymentIntent, request: Request, how: End, a
         status = "bounced" if how is End.REFUNDED else "failed"
         context, facts = webhooks.event_context(services), {"network": intent.network, "subStatus": status}
         events = (
-            failed_event(request, intent.reason, context, stages.counted_of(intent), intent.returned_by, **facts),
+            failed_event(request, intent.reason, context, stages.amount_counted(intent), intent.returned_by, **facts),
         )
     write(services, ended, request, (*locked_rates.end_lock(services, intent), *also), events)
 

@@ -238,7 +238,9 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         if scan_store.has_work(services.store, (request.payable_id,)):
             (after,) = following.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
-    done = following.conclude_ends(services, Payable((request,)), before, [before], [after], stages.counted_of(intent))
+    done = following.conclude_ends(
+        services, Payable((request,)), before, [before], [after], stages.amount_counted(intent)
+    )
     changed = stages.follow_bridge(intent, done.announcements[0], services.clock())
     if stages.is_contradicted(changed, done.announcements[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})

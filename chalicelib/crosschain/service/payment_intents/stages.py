@@ -220,7 +220,7 @@ def is_contradicted(intent: PaymentIntent, announced: AnnouncedTransaction) -> b
     return intent.end is None and announced.status is not AnnouncedStatus.PENDING
 
 
-def counted_of(intent: PaymentIntent) -> Counted:
+def amount_counted(intent: PaymentIntent) -> Counted:
     """What the payment counts for, or would have: what its payer was offered."""
     return Counted(intent.owed, intent.due, intent.rate)
 

@@ -27,14 +27,14 @@ def fail_announced(
         request,
         failure_reason(announced),
         event_context(services),
-        offered or _counted_of(services, request, announced),
+        offered or _amount_counted(services, request, announced),
         announced.transaction_hash,
         network=announced.network,
         subStatus=_sub_status(announced),
     )
 
 
-def _counted_of(services: Services, request: Request, announced: AnnouncedTransaction) -> Counted:
+def _amount_counted(services: Services, request: Request, announced: AnnouncedTransaction) -> Counted:
     """By the quote that was valid when it was deposited, else the last that was given, else the rate of that time. If
     nobody has that, what is left of the invoice, without a rate: the merchant is told at once, and the link is free."""
     bridge_transfer, invoice, token = announced.bridge_transfer, invoice_of(request), currency_of(request)

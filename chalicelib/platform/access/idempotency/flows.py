@@ -61,7 +61,7 @@ class Journal:
     def services(self, entropy: Entropy) -> Services:
         """What the run is given: a store that this journal joins, the time of the first run, and its random bytes."""
         started_at = self.record.started_at
-        joined = self._services.store.joined(self.commit)
+        joined = self._services.store.with_join(self.commit)
         return replace(self._services, store=joined, clock=lambda: started_at, entropy=entropy)
 
     def commit(self, apply: Callable[..., None], writes: Sequence[Write]) -> None:

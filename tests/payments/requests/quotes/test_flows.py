@@ -128,7 +128,7 @@ def test_a_quote_that_is_never_written_first_is_tried_ten_times(world: World) ->
         tries.append(writes)
         raise WriteConflict
 
-    world.services = replace(world.services, store=world.services.store.joined(overtaken))
+    world.services = replace(world.services, store=world.services.store.with_join(overtaken))
     with pytest.raises(WriteConflict):
         hold(world)
     assert len(tries) == 10

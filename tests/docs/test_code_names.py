@@ -1,0 +1,107 @@
+"""Names in the code: a function is a verb and a noun, a module has one name wherever it is imported, and no local name
+hides a function."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.docs.documents import ROOT
+
+FOLDERS = ("chalicelib", "infra", "tests")
+PYTHON = [ROOT / "app.py", *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
+FILES = [path for path in PYTHON if "node_modules" not in path.parts]
+PRODUCT = [path for path in FILES if ROOT / "tests" not in path.parents]
+IRREGULAR = re.compile(
+    "begun|bought|brought|built|caught|chosen|done|drawn|fallen|forgotten|found|given|gone|held|hidden|kept|known|lent|"
+    "lost|made|meant|paid|said|seen|sent|shown|sold|spent|spoken|stolen|taken|thrown|told|unpaid|untold|won|written"
+)
+NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed"}
+AFTER_PARTICIPLES = {"again", "at", "back", "before", "by", "for", "from", "in", "of", "on", "to", "up", "with", "within"}
+"""Words after which no noun follows: `taken_by` describes as little as `taken`."""
+
+
+def module_of(path: Path) -> str:
+    """The dotted name by which a file is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """The functions and methods of a module that are no properties."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and not any("property" in ast.unparse(each) for each in node.decorator_list):
+            yield node
+
+
+def words_of(name: str) -> list[str]:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_#").split("_")
+
+
+def is_participle(word: str) -> bool:
+    return (word.endswith("ed") or IRREGULAR.fullmatch(word) is not None) and word not in NO_PARTICIPLES
+
+
+def hides_what_is_done(name: str) -> bool:
+    """Whether a name is a participle without a noun, as `created` or `taken_by`, which do not say whether something
+    is done or described. `typed_data` names a value."""
+    first, *others = words_of(name)
+    return is_participle(first) and (not others or others[0] in AFTER_PARTICIPLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("_created", True), ("takenBack", True), ("typed_data", False), ("create_request", False), ("fee_of", False)],
+)
+def test_a_participle_without_a_noun_is_found(name: str, expected: bool) -> None:
+    assert hides_what_is_done(name) is expected
+
+
+def test_functions_are_named_by_what_they_do_or_return() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in PRODUCT
+        for node in functions_of(tree_of(path))
+        if hides_what_is_done(node.name)
+    }
+    assert not found, "a function is a verb and a noun, or the noun of what it returns"
+
+
+def imports_of(path: Path, modules: set[str]) -> Iterator[tuple[str, str]]:
+    """The modules of this project that a file imports as a whole, each with the name that it has there."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            for each in node.names:
+                if f"{node.module}.{each.name}" in modules:
+                    yield f"{node.module}.{each.name}", each.asname or each.name
+        elif isinstance(node, ast.Import):
+            yield from ((each.name, each.asname) for each in node.names if each.name in modules and each.asname)
+
+
+def is_neighbour(module: str, path: Path) -> bool:
+    """Whether a file is in the package of a module, or is one of its tests: there it may have its own name alone."""
+    package = module.rpartition(".")[0]
+    here = module_of(path) if path.stem == "__init__" else module_of(path).rpartition(".")[0]
+    return package in (here, here.replace("tests", "chalicelib", 1))
+
+
+def test_a_module_has_one_name_and_a_name_means_one_module() -> None:
+    modules = {module_of(path) for path in FILES}
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    meanings: defaultdict[str, set[str]] = defaultdict(set)
+    for path in FILES:
+        for module, name in imports_of(path, modules):
+            if not (is_neighbour(module, path) and name == module.rpartition(".")[2]):
+                names[module].add(name)
+                meanings[name].add(module)
+    assert {module: sorted(each) for module, each in names.items() if len(each) > 1} == {}
+    assert {name: sorted(each) for name, each in meanings.items() if len(each) > 1} == {}
