@@ -197,7 +197,7 @@ class PlainSigningKeys:
     def __init__(self, name: str = "") -> None:
         self._name = name
 
-    def named(self, name: str) -> "PlainSigningKeys":
+    def with_name(self, name: str) -> "PlainSigningKeys":
         return PlainSigningKeys(name)
 
     @property

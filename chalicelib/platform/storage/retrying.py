@@ -1,6 +1,6 @@
 """Repeats what reads, decides and writes when another process has written first.
 
-    @retried(5)
+    @retry_conflicts(5)
     def cancel(services: Services, name: str) -> Request: ...
 
     retry(5, partial(_open, services), user, lambda: users.user(services.store, name))

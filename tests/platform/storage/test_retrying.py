@@ -26,12 +26,12 @@ WITH_LOOPS = {
     "recurring/running.py: _repeat": STEPS,
     "gasless/sending.py: put_off": EACH,
     "mail/changes.py: _tell": EACH,
-    "payments/links/multicalls/flows.py: claimed_tokens": EACH,
+    "payments/links/multicalls/flows.py: find_claimed_tokens": EACH,
     "payments/requests/flows.py: start_reading": EACH,
     "relayer/tracking.py: _close": EACH,
     "webhooks/deliveries/store.py: change_all": EACH,
     "webhooks/deliveries/store.py: _one_by_one": EACH,
-    "relayer/flows.py: _reserved": "after the last conflict it says, by its last read, which calls others have accepted",
+    "relayer/flows.py: _reserve_calls": "after the last conflict it says, by its last read, which calls others have accepted",
     "webhooks/announcing.py: _announce": "it writes the last deliveries with the event first, and apart after a conflict",
 }
 """The functions with a loop that meets a conflict itself, each with the reason why `retry` is not for it."""
