@@ -178,7 +178,7 @@ def cancellations(picture: Picture) -> Found:
                 yield link.token, f"is cancelled, its requests {sorted(map(str, states))}"
 
 
-def check_notifications(picture: Picture) -> Found:
+def notified_once(picture: Picture) -> Found:
     """A payment that stands and is announced was told once, or once more than it was corrected; no other one was."""
     events = picture.by(Event, lambda each: loads(each.body).get("requestId") if each.person_id is None else None)
     since = min((each.created_at for each in picture.all(Event)), default=picture.now)
@@ -205,7 +205,7 @@ def check_notifications(picture: Picture) -> Found:
 _TELLS = {"payment.confirmed": 1, "payment.partial": 1, "payment.failed": -1}
 
 
-def check_deliveries(picture: Picture) -> Found:
+def delivered_once(picture: Picture) -> Found:
     """An event has at most one delivery to a webhook under each of its kinds."""
     twice = Counter(
         (each.webhook_id, each.kind, each.body)
@@ -217,7 +217,7 @@ def check_deliveries(picture: Picture) -> Found:
             yield loads(body).get("requestId") or webhook_id, f"{count} deliveries of {kind} to {webhook_id}"
 
 
-def check_delays(picture: Picture) -> Found:
+def bounded_delays(picture: Picture) -> Found:
     """What was read is recorded, what was recorded is told, and what is told is tried, in bounded time."""
     latest = picture.now - SERVED_WITHIN
     for work in picture.all(UnrecordedTransfers):
@@ -283,7 +283,7 @@ def holdings(picture: Picture) -> Found:
             yield f"{network}/{token}", f"the entries are {amount}, and have no total"
 
 
-def check_executions(picture: Picture) -> Found:
+def executed_once(picture: Picture) -> Found:
     """Of each signed payment the tokens are taken by one call and spent by one; of each period one attempt is made."""
     succeeded = Counter[str]()
     for call in picture.all(RelayedCall):
@@ -302,7 +302,7 @@ def _operation(key: str) -> str:
     return "/".join(parts[:-1]) if len(parts) > 2 and parts[-2] == "spend" else key
 
 
-def check_commitments(picture: Picture) -> Found:
+def commitments(picture: Picture) -> Found:
     """What payers have committed is the sum of what is left of their recurring payouts."""
     owed = Counter[Any]()
     for each in picture.all(RecurringPayment):
@@ -323,8 +323,8 @@ def periods(picture: Picture) -> Found:
 
 
 INVARIANTS: tuple[Callable[[Picture], Found], ...] = (
-    totals, one_payment_per_log, refunds, lists, ends, cancellations, check_notifications, check_deliveries,
-    check_delays, escrow, calls, holdings, check_executions, check_commitments, periods,
+    totals, one_payment_per_log, refunds, lists, ends, cancellations, notified_once, delivered_once,
+    bounded_delays, escrow, calls, holdings, executed_once, commitments, periods,
 )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def chains_agree(picture: Picture, truth: Truth) -> Found:
             yield request.request_id, f"has {stored}, its chain moved {moved}"
 
 
-def check_balances(picture: Picture, truth: Truth) -> Found:
+def conserved_balances(picture: Picture, truth: Truth) -> Found:
     """What some lose of a token, others gain."""
     sums = Counter[str]()
     for (_, token), amount in truth.purses.items():
@@ -108,7 +108,7 @@ def account_agrees(picture: Picture, truth: Truth) -> Found:
             yield "/".join(place), f"the account has {amount}, the books {totals.get(place, 0)}"
 
 
-def check_deposits(picture: Picture, truth: Truth) -> Found:
+def deposited_once(picture: Picture, truth: Truth) -> Found:
     """No wallet pays more often than it has signed."""
     for wallet, count in truth.deposited.items():
         if count > truth.signed.get(wallet, 0):
@@ -131,8 +131,9 @@ def personal_data_stays(picture: Picture, truth: Truth) -> Found:
 
 
 TRUTHS: tuple[Callable[[Picture, Truth], Found], ...] = (
-    chains_agree, check_balances, strangers_gain_nothing, receivers_notified_once, personal_data_stays, escrow_agrees,
-    account_agrees, check_deposits, periods_agree,
+    chains_agree, conserved_balances, strangers_gain_nothing, receivers_notified_once, personal_data_stays,
+    escrow_agrees,
+    account_agrees, deposited_once, periods_agree,
 )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ class Aws:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pausing.time, "sleep", lambda _: None)
-    monkeypatch.setattr(pausing, "deployed_record", lambda *_: RECORD)
+    monkeypatch.setattr(pausing, "read_deployed_record", lambda *_: RECORD)
 
 
 def target(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> Target:

@@ -103,21 +103,21 @@ class TestWhatIsRefused:
         return payer._key
 
     def test_a_signature_of_somebody_else(self, payer: TronpyPayer) -> None:
-        transaction = payer.built(approve())
+        transaction = payer.build(approve())
         transaction._permission = None  # or tronpy itself would refuse
         with pytest.raises(BadSignature, match="is not signed by the owner"):
             transaction.sign(PrivateKey.random()).broadcast()
 
     @pytest.mark.parametrize("signature", ["", "00" * 64, "ff" * 65, "00" * 65])
     def test_a_signature_that_is_none(self, node: TronNode, payer: TronpyPayer, signature: str) -> None:
-        body = {**payer.built(approve()).to_json(), "signature": [signature]}
+        body = {**payer.build(approve()).to_json(), "signature": [signature]}
         answer = post(node, "wallet/broadcasttransaction", body)
         assert answer["code"] == "SIGERROR"
         assert bytes.fromhex(answer["message"]).startswith(b"Validate signature error")
         assert "result" not in answer
 
     def test_the_same_twice(self, node: TronNode, payer: TronpyPayer, key: PrivateKey) -> None:
-        transaction = payer.built(approve()).sign(key)
+        transaction = payer.build(approve()).sign(key)
         assert transaction.broadcast()["result"] is True
         with pytest.raises(UnknownError, match="DUP_TRANSACTION_ERROR"):
             transaction.broadcast()
@@ -125,7 +125,7 @@ class TestWhatIsRefused:
 
     def test_what_has_expired_or_lives_too_long(self, payer: TronpyPayer, key: PrivateKey) -> None:
         for milliseconds in (time.time() * 1000 - 1, time.time() * 1000 + 25 * 3600 * 1000):
-            transaction = payer.built(approve())
+            transaction = payer.build(approve())
             transaction._raw_data["expiration"] = int(milliseconds)
             signed = Transaction.of_json(transaction.to_json())
             transaction.set_signature([key.sign_msg_hash(bytes.fromhex(signed.id)).hex()])
@@ -133,7 +133,7 @@ class TestWhatIsRefused:
                 transaction.broadcast()
 
     def test_what_refers_to_a_block_of_another_chain(self, payer: TronpyPayer, key: PrivateKey) -> None:
-        transaction = payer.built(approve())
+        transaction = payer.build(approve())
         transaction._raw_data["ref_block_hash"] = "00" * 8
         signed = Transaction.of_json(transaction.to_json())
         transaction.set_signature([key.sign_msg_hash(bytes.fromhex(signed.id)).hex()])
@@ -167,7 +167,7 @@ def test_a_call_that_reverts_is_in_a_block_as_failed(node: TronNode, payer: Tron
 
 
 def test_a_signed_transaction_may_be_sent_as_bytes(node: TronNode, payer: TronpyPayer) -> None:
-    signed = Transaction.of_json(payer.built(approve()).sign(payer._key).to_json())
+    signed = Transaction.of_json(payer.build(approve()).sign(payer._key).to_json())
     raw, (signature,) = signed.raw, signed.signatures
     text = b"\x0a" + bytes([len(raw) & 0x7F | 0x80, len(raw) >> 7]) + raw + b"\x12\x41" + signature
     tampered = text[:-1] + bytes([text[-1] ^ 1])
@@ -247,7 +247,7 @@ def test_after_a_restart_transactions_have_their_names(tmp_path: Path) -> None:
 
 def test_a_fork_forgets_what_it_drops(node: TronNode, payer: TronpyPayer) -> None:
     before = node.chain.snapshot()
-    signed = payer.built(approve()).sign(payer._key)
+    signed = payer.build(approve()).sign(payer._key)
     assert signed.broadcast().wait(timeout=patience())["id"] == signed.txid, "a transaction that waits outlives the fork"
     node.chain.revert(before)
     assert post(node, "wallet/gettransactioninfobyid", {"value": signed.txid}) == {}
@@ -255,7 +255,7 @@ def test_a_fork_forgets_what_it_drops(node: TronNode, payer: TronpyPayer) -> Non
 
 
 def test_what_is_read_of_a_transaction_is_what_was_written(payer: TronpyPayer) -> None:
-    body = payer.built(approve()).to_json()
+    body = payer.build(approve()).to_json()
     body["raw_data"] |= {"data": b"note".hex(), "contract": [{**body["raw_data"]["contract"][0], "Permission_id": 2}]}
     ours = Transaction.of_json(body)
     assert (ours.call.memo, ours.call.permission_id) == (b"note", 2)
@@ -298,7 +298,7 @@ class TestResources:
     def test_a_memo_has_a_fee_and_its_transaction_waits_nowhere_once_it_is_in_a_block(
         self, node: TronNode, payer: TronpyPayer
     ) -> None:
-        body = payer.built(approve()).to_json()
+        body = payer.build(approve()).to_json()
         raw = Transaction.of_json({"raw_data": {**body["raw_data"], "data": b"note".hex()}}).raw
         made = Transaction(Call.of_bytes(raw), raw, (payer._key.sign_msg_hash(hashlib.sha256(raw).digest()),))
         assert post(node, "wallet/gettransactionfrompending", {"value": made.id}) == {}
@@ -309,7 +309,7 @@ class TestResources:
         assert post(node, "wallet/gettransactionbyid", {"value": made.id})["txID"] == made.id
 
     def test_an_address_without_trx_is_no_account(self, node: TronNode, payer: TronpyPayer) -> None:
-        signed = payer.built(approve()).sign(payer._key)
+        signed = payer.build(approve()).sign(payer._key)
         node.chain.fund_native(payer.address, 0)
         assert self.resources(node, payer) == {}
         answer = post(node, "wallet/broadcasttransaction", signed.to_json())
@@ -317,7 +317,7 @@ class TestResources:
 
     def test_nobody_pays_for_bandwidth_without_trx(self, node: TronNode, payer: TronpyPayer) -> None:
         payer.pay([approve()])
-        signed = payer.built(pay()).sign(payer._key)
+        signed = payer.build(pay()).sign(payer._key)
         node.chain.fund_native(payer.address, 539_999)
         assert post(node, "wallet/broadcasttransaction", signed.to_json())["code"] == "BANDWITH_ERROR"
 

@@ -34,12 +34,12 @@ def test_a_wallet_that_only_signs_pays_a_link(
     ledger = Ledger(tron.chain, [USDT], [payer.address, PAYEE, FEE_ADDRESS])
     grant, pay = pay_body(world, payment, payer.address)["transactions"]
     for transaction in (grant, pay):
-        built = payer.built(transaction).sign(payer._key)  # over the id that tronpy gives it
+        built = payer.build(transaction).sign(payer._key)  # over the id that tronpy gives it
         made = Transaction.of_json(built.to_json())
         assert send(made, built.txid) == BroadcastResult(True, built.txid, "SUCCESS", "")
         assert (send(made, built.txid).result, send(made, built.txid).code) == (False, "DUP_TRANSACTION_ERROR")
     assert ledger.moved() == {USDT: [-12_625_000, 12_500_000, 125_000]}
-    raw = replace(made.call, permission_id=2).encoded()
+    raw = replace(made.call, permission_id=2).encode()
     stranger = PrivateKey.random().sign_msg_hash(hashlib.sha256(raw).digest()).to_bytes()
     refused = send(Transaction(made.call, raw, (stranger,)), hashlib.sha256(raw).hexdigest())
     assert (refused.result, refused.code) == (False, "SIGERROR")

@@ -132,7 +132,7 @@ TOUCH = 'Object.defineProperty(navigator, "maxTouchPoints", { get: () => 5 });'
 def test_a_phone_without_a_fitting_wallet_is_led_into_the_apps_that_pay_there(
     browser: Browser, scene: Scene, names: list[str]
 ) -> None:
-    with phone(browser).shown(scene) as page:
+    with phone(browser).show_scene(scene) as page:
         asked: list[str] = []
         page.on("request", lambda each: asked.append(each.url))
         page.locator("a.wallet").first.wait_for()
@@ -165,6 +165,6 @@ def test_an_ipad_is_a_phone_and_a_mac_is_none(browser: Browser) -> None:
 @pytest.mark.xdist_group("scenes")
 @pytest.mark.parametrize("scene", [SCENES["choose"], SCENES["found"]], ids=["a wallet", "a payment begun here"])
 def test_who_has_a_wallet_or_has_begun_here_is_not_led_elsewhere(browser: Browser, scene: Scene) -> None:
-    with phone(browser).shown(scene) as page:
+    with phone(browser).show_scene(scene) as page:
         page.wait_for_timeout(300)
         assert page.locator("a.wallet").count() == 0

@@ -136,7 +136,7 @@ def test_nobody_knows_what_became_of_it_when_the_node_is_away_and_it_may_be_sent
 def test_the_keys_of_an_account_with_several_are_the_nodes_to_judge(shop: Shop, node: Node) -> None:
     token = shop.link(tron())
     payment = payment_of(shop, token)
-    raw = call_of(PAYER, payment["to"], payment["data"], permission_id=2).encoded()
+    raw = call_of(PAYER, payment["to"], payment["data"], permission_id=2).encode()
     both = {**signed_raw(PAYER, raw), "signature": [sign_raw(wallet, raw).hex() for wallet in (OTHER, PAYER)]}
     for signed in (both, signed_raw(OTHER, raw)):
         assert send(shop, token, signed).status == 200
@@ -249,7 +249,7 @@ def more_than_one_call(call: Call) -> dict[str, bytes]:
         "an endless number": plain + b"\xff" * 12,
         "a length beyond the end": plain + b"\x7a\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
         "a number above 63 bits": plain[:-5] + b"\xff" * 9 + b"\x01",
-        "an owner of another kind": replace(call, owner=b"\xa0" + call.owner[1:]).encoded(),
+        "an owner of another kind": replace(call, owner=b"\xa0" + call.owner[1:]).encode(),
         "half": plain[: len(plain) // 2],
         "one byte": b"\x00",
     }

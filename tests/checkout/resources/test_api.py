@@ -96,7 +96,7 @@ def test_the_fees_for_a_memo_and_a_second_signature_are_counted(shop: Shop, node
     reply = send(shop, token, paid_by(shop, token, memo=b"note"))
     assert (reply.status, reply.json["code"], reply.json["resources"]["missing"]) == (400, "too_little_trx", "1")
     payment = payment_of(shop, token)
-    raw = call_of(PAYER, payment["to"], payment["data"], permission_id=2).encoded()
+    raw = call_of(PAYER, payment["to"], payment["data"], permission_id=2).encode()
     both = {**signed_raw(PAYER, raw), "signature": [sign_raw(wallet, raw).hex() for wallet in (OTHER, PAYER)]}
     reply = send(shop, token, both)
     (step,) = reply.json["resources"]["steps"]

@@ -70,7 +70,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
 
     look = observing.observe_announced
     patch.setattr(observing, "_answer", answer)
-    patch.setattr(following, "observed", observed)
+    patch.setattr(following, "observe_announced", observed)
 
 
 def takes_an_expired_deposit_for_refunded(patch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
         return look(services, payment, announced, unavailable)
 
     look = observing.observe_announced
-    patch.setattr(following, "observed", observed)
+    patch.setattr(following, "observe_announced", observed)
 
 
 def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
