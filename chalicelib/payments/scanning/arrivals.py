@@ -43,6 +43,17 @@ class Witness:
     receipts: Logs
 
 
+@frozen
+class Seen:
+    """What was read of transfers: the logs that the node lists in their blocks, those in its receipts, all those of
+    transactions in blocks that are proved, and what other nodes say."""
+
+    listed: Logs
+    receipts: Logs
+    proved: Logs = ()
+    witnesses: Sequence[Witness] = ()
+
+
 def wanted_of(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[int, tuple[LogFilter, ...]]:
     """The Transfers to payees and receivers of fees by the blocks of transfers; none in a block without tokens."""
     by_block = dict[int, list[LoggedTransfer | ProxyTransfer]]()
@@ -58,30 +69,24 @@ def wanted_of(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[int, tupl
 
 
 def settle(
-    services: Services,
-    chain: "Chain",
-    entries: Sequence[LoggedTransfer],
-    own: tuple[Logs, Logs],
-    witnesses: Iterable[Witness],
-    proved: Logs,
+    services: Services, chain: "Chain", entries: Sequence[LoggedTransfer], seen: Seen
 ) -> tuple[list[LoggedTransfer], list[LoggedTransfer]]:
     """Of transfers of tokens that can count, those of which something arrived, with what that is, and those of which
-    that is not known now. `own` are the logs that the node lists and those in its receipts that were read already,
-    `proved` all those of transactions in blocks that are proved.
+    that is not known now.
 
     Raises NodesDisagree. One request to each node for the receipts of what it does not list in full, and a few more if
     one is too large.
     """
-    decided = _shares(chain, proved, entries)
+    decided = _shares(chain, seen.proved, entries)
     rest = [each for each in entries if each.transfer_id not in decided]
-    own_shares, others = shares_at(chain, rest, *own), list[tuple[Witness, Shares]]()
-    for each in witnesses:
+    own, others = shares_at(chain, rest, seen.listed, seen.receipts), list[tuple[Witness, Shares]]()
+    for each in seen.witnesses:
         there = [entry for entry in rest if entry.transfer_id in each.has]
         others.append((each, shares_at(each.node, there, each.listed, each.receipts)))
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()
     for entry in entries:
         is_decided = entry.transfer_id in decided
-        here = (decided if is_decided else own_shares).get(entry.transfer_id)
+        here = (decided if is_decided else own).get(entry.transfer_id)
         said = {of.node.host: shares.get(entry.transfer_id) for of, shares in others if entry.transfer_id in of.has}
         other = next((host for host, share in said.items() if share and here and share != here), None)
         if other is not None:

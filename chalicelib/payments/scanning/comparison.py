@@ -31,7 +31,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
-    from chalicelib.payments.scanning.arrivals import Witness
+    from chalicelib.payments.scanning.arrivals import Seen
 
 COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
 """The most transactions of several blocks whose receipts are compared, and of one request for receipts; on Tron each
@@ -88,18 +88,20 @@ def check(
     block; and what `arrivals.settle` takes.
     """
     counting = [each for each in new if can_count(each)]
-    others = chain.others if isinstance(chain, Node) and counting else ()
+    if not counting:
+        return Compared(tuple(new))
+    from chalicelib.payments.scanning.arrivals import Seen, Witness  # most ticks find no payment
+
+    others = chain.others if isinstance(chain, Node) else ()
     if not others:
         unread, receipts = _check_own(chain, counting)
         deferred = [each for each in counting if each.tx_hash in unread]
-        return _compared(services, chain, new, deferred, (listed, receipts), proved)
+        return _compared(services, chain, new, deferred, Seen(listed, receipts, proved))
     said = [ask(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
         raise NodesDisagree(chain.network, f"{wrong[0]} at {host_of(chain)} and {wrong[1]}")
     _, receipts = _check_own(chain, counting)
-    from chalicelib.payments.scanning.arrivals import Witness  # most ticks find no payment
-
     confirmed, witnesses = _in_logs(chain, proved, counting), list[Witness]()
     is_proved = frozenset(confirmed)
     for node, each in zip(others, said, strict=True):
@@ -117,7 +119,7 @@ def check(
             raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
         facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
         services.log.error("transfers of one node recorded", extra=facts)
-    return _compared(services, chain, new, deferred, (listed, receipts), proved, waiting, witnesses)
+    return _compared(services, chain, new, deferred, Seen(listed, receipts, proved, witnesses), waiting)
 
 
 def _compared(
@@ -125,20 +127,15 @@ def _compared(
     chain: "Chain",
     new: Sequence[LoggedTransfer],
     deferred: Sequence[LoggedTransfer],
-    own: tuple[Logs, Logs],
-    proved: Logs,
+    seen: "Seen",
     alone: Sequence[LoggedTransfer] = (),
-    witnesses: "Sequence[Witness]" = (),
 ) -> Compared:
-    """The result for transfers of which `deferred` are not recorded now, with what arrived of the others
-    (`arrivals.settle`)."""
+    """The result for transfers of which `deferred` are not recorded now, with what arrived of the others."""
+    from chalicelib.payments.scanning.arrivals import settle
+
     ids = {each.transfer_id for each in deferred}
     moved = [each for each in new if each.transfer_id not in ids and is_of_token(each)]
-    arrived, unknown = list[LoggedTransfer](), list[LoggedTransfer]()
-    if moved:
-        from chalicelib.payments.scanning.arrivals import settle  # most ticks find no payment
-
-        arrived, unknown = settle(services, chain, moved, own, witnesses, proved)
+    arrived, unknown = settle(services, chain, moved, seen)
     ids |= {each.transfer_id for each in moved}
     known = {each.transfer_id: each for each in new if each.transfer_id not in ids}
     known |= {each.transfer_id: each for each in arrived}
