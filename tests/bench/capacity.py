@@ -39,7 +39,7 @@ from tests.bench.growth import (
     node_dollars,
     year,
 )
-from tests.bench.steps import IdleNetwork, Step, idle_networks, idle_schedules, payment_steps
+from tests.bench.steps import IdleNetwork, Step, found_by, idle_networks, idle_schedules, payment_steps
 from tests.fakes.world import PREFIX
 
 DOCUMENT = ROOT / "docs" / "capacity.md"
@@ -220,8 +220,8 @@ def _growth(resting: Idle, networks: Sequence[IdleNetwork], steps: Sequence[Step
     rows = {name: [f"{each[name]:,.0f}" for each in years] for name in years[0]}
     nodes = {
         provider: [
-            f"{node_dollars(provider, methods_of_month(read, steps, rate)):,.0f}"
-            for read in (networks, with_two_nodes())
+            f"{node_dollars(provider, methods_of_month(read, found_by(number, steps), rate)):,.0f}"
+            for number, read in ((1, networks), (2, with_two_nodes()))
             for rate in (0, A_MONTH)
         ]
         for provider in NODES["providers"]
@@ -247,7 +247,9 @@ def _growth(resting: Idle, networks: Sequence[IdleNetwork], steps: Sequence[Step
         *_columns(("`ARCHIVE_AFTER_DAYS`", *_YEARS, "second year above the first"), _by_archive(resting, steps)),
         "",
         "Nodes cost besides, by the prices in [rpc_prices.json](../tests/bench/rpc_prices.json) as of",
-        f"{NODES['read_on']}, in a month:",
+        f"{NODES['read_on']}, in a month. A payment is counted as if it was alone in its block: those of one block share",
+        "the header and the queries for logs, so that more payments cost less each. Each has one receipt, from which its",
+        "payer is read; what arrived is in the logs, which every node is asked for.",
         "",
         *_columns(
             ("Provider", "USD, one node each, without payments", paid, "USD, two nodes each, without payments", paid),

@@ -98,7 +98,8 @@ def use_of(steps: Sequence[Step]) -> Use:
     places, running = defaultdict[str, float](float), defaultdict[str, float](float)
     shards = defaultdict[tuple[str, str], defaultdict[str, float]](lambda: defaultdict(float))
     for step in steps:
-        running[step.function] += step.seconds * step.times
+        is_shared = step.function == "scan_chain"  # one tick finds many payments
+        running[step.function] += (load.seconds_of_a_transfer() if is_shared else step.seconds) * step.times
         for (full, partition), units in step.units.partitions.items():
             place, key = full.removeprefix(f"{PREFIX}-"), _text(partition)
             places[place] += units * step.times

@@ -5,7 +5,7 @@ A step takes as long as its calls take that the functions wait for, at the times
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
@@ -18,6 +18,7 @@ from chalice.local import LambdaContext
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import flows as scanning
+from chalicelib.payments.scanning.rules import VERIFIED_AFTER
 from chalicelib.platform.settings import Settings
 from infra.configuration import functions_of, variables_of
 from tests.bench.blooms import BLOOMS
@@ -26,7 +27,7 @@ from tests.bench.load import NODE_SECONDS, QUEUE_SECONDS
 from tests.bench.units import Units, metered
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.hashed import HashedChain
-from tests.fakes.node import FakeNode, chain_of
+from tests.fakes.node import FakeNode, TimedChain, chain_of
 from tests.fakes.world import PREFIX, WALLET, World, in_process_aws
 from tests.support.node import Node
 
@@ -37,6 +38,7 @@ OVERHEAD_SECONDS = 0.01
 POLLS, PAGE_FILES, PAGE_BYTES = 6, 4, 14_000
 """How often a page asks whether it is paid, until a payment on base counts; how many files it loads for that on a first
 visit, itself among them, and how long they are on average, compressed. A second visit loads the page alone."""
+FOUND = "find the payment in a block"
 IDLE_MINUTES = 5
 """How long each network is read to count the calls of a tick."""
 
@@ -104,6 +106,12 @@ def payment_steps() -> tuple[Step, ...]:
     return *_requests(), *_background()
 
 
+def found_by(nodes: int, steps: Sequence[Step]) -> list[Step]:
+    """The steps with what so many nodes are asked for the payment."""
+    methods = asked_for_a_payment(nodes).methods
+    return [replace(each, methods=methods) if each.name == FOUND else each for each in steps]
+
+
 def _requests() -> Iterator[Step]:
     node = Node()
     try:
@@ -167,7 +175,9 @@ def payments_made(world: World, client: Any, count: int) -> None:
 def _payment(world: World, client: Any, idle: Units) -> Iterator[Step]:
     """The steps of one payment, the messages that the recorder sends, and those that follow from them."""
     world.chain.pay(world.create_link().requests[0])
-    yield Step("find the payment in a block", "scan_chain", _tick(world, client) - idle, sent=1)
+    asked = asked_for_a_payment()
+    units = _tick(world, client) - idle
+    yield Step(FOUND, "scan_chain", units, sent=1, node=asked.requests, methods=asked.methods)
     with metered(client) as units:
         world.record()
     yield Step("record it", "record_transfers", units, sent=len(world.queue.messages), is_consumer=True)
@@ -196,18 +206,9 @@ def idle_network(facts: Network, nodes: int = 1, **settings: Any) -> IdleNetwork
     """A network that is read by so many nodes, with these settings."""
     name = facts.name
     with in_process_aws() as client:
-        world = World(client)
-        node = FakeNode(HashedChain(name, world.clock, BLOOMS.get(name, 0)))
-        asked = _Asked(node)
-        alike = [(f"node-{number}", chain_of(node)) for number in range(nodes)]
-        chain: Any = alike[0][1] if nodes == 1 else Nodes(alike, world.clock)
-        world = World(client, chains=FakeChains(chain), **settings)
-        node.chain._clock = world.clock
-        node.chain.mine(300)
+        node = FakeNode(HashedChain(name, World(client).clock, BLOOMS.get(name, 0)))
+        world, asked = _read_by(client, node, nodes, **settings)
         interval, pace = prod_settings().scan_interval(name), facts.block_milliseconds / 1000
-        for _ in range(3):
-            scanning.scan(world.services, name)
-            node.chain.mine(1)
         begin, blocks, ticks = world.now, 0, 60 * IDLE_MINUTES // interval
         asked.clear()
         with metered(client) as units:
@@ -220,6 +221,47 @@ def idle_network(facts: Network, nodes: int = 1, **settings: Any) -> IdleNetwork
         step = Step(f"read {name}", "scan_chain", units / ticks, node=asked.requests / ticks, is_consumer=True)
         methods = {each: count / ticks for each, count in asked.methods.items()}
         return IdleNetwork(name, interval, step, methods, blocks / ticks)
+
+
+@cache
+def asked_for_a_payment(nodes: int = 1) -> "_Asked":
+    """What so many nodes are asked more if a payment is alone in its block, until that was read for the last time."""
+    paid, unpaid = (_asked_while_read(nodes, is_paid) for is_paid in (True, False))
+    paid.requests -= unpaid.requests
+    paid.methods -= unpaid.methods
+    return paid
+
+
+def _asked_while_read(nodes: int, is_paid: bool) -> "_Asked":
+    with in_process_aws() as client:
+        node = FakeNode(TimedChain("sepolia", World(client).clock))
+        world, asked = _read_by(client, node, nodes)
+        if is_paid:
+            node.chain.pay(world.create_link().requests[0])
+        else:
+            node.chain.mine()
+        for _ in range(int(sum(VERIFIED_AFTER, timedelta()) / timedelta(minutes=1)) + 10):
+            node.chain.mine(5)
+            world.advance(60)
+            scanning.scan(world.services, node.chain.network)
+        return asked
+
+
+def _read_by(client: Any, node: FakeNode, nodes: int, **settings: Any) -> tuple[World, "_Asked"]:
+    """A world that has begun to read the chain of a node, by so many nodes alike, and what these are asked from then
+    on."""
+    asked, chain = _Asked(node), node.chain
+    clock = World(client).clock
+    alike = [(f"node-{number}", chain_of(node)) for number in range(nodes)]
+    read: Any = alike[0][1] if nodes == 1 else Nodes(alike, clock)
+    world = World(client, chains=FakeChains(read), **settings)
+    chain._clock = world.clock
+    chain.mine(300)
+    for _ in range(3):
+        scanning.scan(world.services, chain.network)
+        chain.mine(1)
+    asked.clear()
+    return world, asked
 
 
 class _Asked:

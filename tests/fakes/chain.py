@@ -272,33 +272,32 @@ class FakeChain:
         logs += [log for log in self.forged if blocks.first <= int(log["blockNumber"], 16) <= blocks.last]
         return () if self.hides_logs else tuple(logs)
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        """What the node lists of these blocks, with the Transfers of the tokens that are wanted."""
         self._read()
+        return self._read_blocks(wanted)
+
+    def read_transfers(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        self._read()
+        found = self._read_blocks(wanted)
+        if len(found) < len(wanted):
+            raise ChainUnavailable("lags behind")
+        return {number: replace(each, logs=()) for number, each in found.items()}
+
+    def _read_blocks(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
         found = dict[int, BlockPayments]()
-        for number in numbers:
+        for number, filters in wanted.items():
             if number < len(self.blocks) - self.lag and number not in self.without_headers:
                 forged = (log for log in self.forged if int(log["blockNumber"], 16) == number)
                 logs = () if self.hides_logs else (*self.blocks[number].logs, *forged)
-                found[number] = BlockPayments(self._facts(number), logs)
+                transfers = (each for log in logs for each in transfers_behind(self.network, log, self.moved))
+                taken = tuple(each for each in transfers if any(of.takes(each) for of in filters))
+                found[number] = BlockPayments(self._facts(number), logs, taken)
         return found
 
-    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
-        """What the node lists of these blocks, with the Transfers of the tokens that are wanted."""
-        found = self.read_payments(list(wanted))
-        return {
-            number: replace(each, logs=None if each.logs is None else self._with_transfers(each.logs, wanted[number]))
-            for number, each in found.items()
-        }
-
-    def _with_transfers(
-        self, logs: Sequence[Mapping[str, Any]], wanted: LogFilter | None = None
-    ) -> tuple[Mapping[str, Any], ...]:
+    def _with_transfers(self, logs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
         """The logs, with the Transfers behind the events of proxies, of what the tokens have `moved`."""
-        found = list[Mapping[str, Any]]()
-        for log in logs:
-            transfers = transfers_behind(self.network, log, self.moved)
-            found += [*(each for each in transfers if wanted is None or wanted.takes(each)), log]
-        return tuple(found)
+        return tuple(each for log in logs for each in (*transfers_behind(self.network, log, self.moved), log))
 
     def read_plain_transfers(
         self, blocks: BlockRange, addresses: Collection[PlainAddress]
@@ -339,7 +338,8 @@ class FakeChain:
     def read_block_logs(self, header: Header) -> BlockLogs:
         """The logs of the block; those of blocks `without_receipts` do not have the root."""
         self._read()
-        return BlockLogs(tuple(self.blocks[header.number].logs), header.number not in self.without_receipts)
+        logs = self._with_transfers(self.blocks[header.number].logs)
+        return BlockLogs(logs, header.number not in self.without_receipts)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """As a test has set them; payments that nobody has paid otherwise."""

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chains.nodes.tron import TronChain
-from tests.fakes.chain import FakeChain, transfers_behind
+from tests.fakes.chain import SENDER, FakeChain, transfers_behind
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -155,7 +155,7 @@ class FakeNode:
             if logs := [log for log in block.logs if log["transactionHash"] == tx_hash]:
                 logs = [*logs, *(each for log in logs for each in transfers_behind(self.chain.network, log))]
                 place = {"blockNumber": hex(block.number), "blockHash": block.hash}
-                return {**place, "transactionHash": tx_hash, "logs": logs}
+                return {**place, "transactionHash": tx_hash, "logs": logs, "from": SENDER, "to": logs[0]["address"]}
         return None
 
 

@@ -263,19 +263,21 @@ class FaultyNode:
             return replace(reading, headers=tuple(map(Forged, headers)))
         return reading
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
         """What its queries for logs of single blocks list."""
         self._answer()
-        known = [number for number in numbers if number < self._known]
+        known = [number for number in wanted if number < self._known]
         readings = {number: self.read_range(BlockRange(number, number), None) for number in known}
-        return {number: BlockPayments(each.last, each.logs) for number, each in readings.items()}
-
-    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
-        found = self.read_payments(list(wanted))
         return {
-            number: replace(each, logs=self.chain._with_transfers(each.logs or (), wanted[number]))
-            for number, each in found.items()
+            number: BlockPayments(each.last, each.logs, self.chain._with_transfers(each.logs))
+            for number, each in readings.items()
         }
+
+    def read_transfers(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        self._answer()
+        if any(number >= self._known for number in wanted):
+            raise ChainUnavailable("lags behind")
+        return self.chain.read_transfers(wanted)
 
     def _full(self, blocks: BlockRange, after: Checkpoint | None, reading: RangeReading) -> RangeReading:
         """Blocks with more logs than it returns: the product's client has to read a single one of them otherwise."""

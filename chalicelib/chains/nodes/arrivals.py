@@ -19,7 +19,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.abi import address_word
 from chalicelib.chains.catalogue.escrows import EscrowContracts
-from chalicelib.chains.nodes.full_blocks import LogFilter
+from chalicelib.chains.nodes.full_blocks import ADDRESSES_PER_QUERY, LogFilter
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, ends_of
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
@@ -39,10 +39,12 @@ class Arrived:
     fee_amount: BaseUnits
 
 
-def transfers_to(tokens: Iterable[str], receivers: Iterable[str]) -> LogFilter:
-    """The Transfer logs of some tokens to some addresses."""
+def transfers_to(tokens: Iterable[str], receivers: Iterable[str]) -> tuple[LogFilter, ...]:
+    """The Transfer logs of some tokens to some addresses: a filter for each 500 of these."""
     words = sorted({"0x" + address_word(each).hex() for each in receivers})
-    return LogFilter(tuple(sorted({hex_address(each) for each in tokens})), ((TRANSFER_TOPIC,), (), tuple(words)))
+    emitters = tuple(sorted({hex_address(each) for each in tokens}))
+    parts = (words[start : start + ADDRESSES_PER_QUERY] for start in range(0, len(words), ADDRESSES_PER_QUERY))
+    return tuple(LogFilter(emitters, ((TRANSFER_TOPIC,), (), tuple(part))) for part in parts)
 
 
 def find_arrivals(

@@ -82,12 +82,10 @@ class EvmChain:
     ) -> RangeReading:
         return ranges.read_range(self.node, blocks, after, self.escrow, headers, again)
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
-        return ranges.read_payments(self.node, numbers, self.escrow)
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        return ranges.read_payments(self.node, wanted, self.escrow)
 
-    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
-        return ranges.read_transfers(self.node, wanted, self.escrow)
-
+    read_transfers = on_node(ranges.read_transfers)
     read_headers = on_node(headers.read_headers)
     read_block_logs = on_node(headers.read_block_logs)
     logs_of_transactions = on_node(receipts.logs_of_transactions)

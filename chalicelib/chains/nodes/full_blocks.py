@@ -32,6 +32,8 @@ from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcC
 from chalicelib.chains.nodes.rpc.receipts import receipts_in_parts
 
 RECEIPTS_PER_REQUEST = 50
+ADDRESSES_PER_QUERY = 500
+"""geth refuses more than 1,000 values of a topic."""
 MOST_SECONDS = 20
 """No request begins later than this after the first. A tick of the scanner begins no block after its own 20 seconds,
 and its function has 60."""

@@ -63,11 +63,13 @@ class Chain(Protocol):
         does not return the logs of so many blocks, BlockRefused if it does not return those of a single block.
         """
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
-        """The blocks at some heights with their logs of payments, without those that the node does not have."""
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        """The blocks at some heights with their logs of payments, and with the Transfers that are wanted of each,
+        without those that the node does not have."""
 
-    def read_transfers(self, wanted: Mapping[int, LogFilter]) -> dict[int, BlockPayments]:
-        """The same, with the logs that are wanted of each block beside those of payments."""
+    def read_transfers(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        """The same without the logs of payments. Raises ChainUnavailable if the node does not have one of the blocks.
+        """
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""

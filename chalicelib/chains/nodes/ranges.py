@@ -44,10 +44,18 @@ class RangeReading:
 
 @frozen
 class BlockPayments:
-    """A block as a node has it, and its logs of payments as the node's JSON; None if the node does not return them."""
+    """A block as a node has it, and its logs of payments as the node's JSON; None if the node does not return them.
+
+    `transfers` are the Transfers that were asked for besides, as far as the node returns them: some may be left out.
+    """
 
     facts: BlockFacts
     logs: tuple[Mapping[str, Any], ...] | None
+    transfers: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def all_logs(self) -> tuple[Mapping[str, Any], ...]:
+        return (*(self.logs or ()), *self.transfers)
 
 
 class RangeTooLarge(Exception):
@@ -109,39 +117,43 @@ def _logs_again(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping
 
 @unavailable_if_malformed
 def read_payments(
-    node: JsonRpcClient, numbers: Sequence[int], escrow: EscrowContracts | None = None
+    node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], escrow: EscrowContracts | None = None
 ) -> dict[int, BlockPayments]:
-    """The blocks at some heights with their logs of payments, without those that the node does not have.
+    """The blocks at some heights with their logs of payments and the Transfers that are wanted of each, without those
+    that the node does not have.
 
-    One request, with two calls for each block. Raises ChainUnavailable if the node does not answer the headers.
+    One request, with two calls for each block, and one for each filter. Raises ChainUnavailable if the node does not
+    answer the headers.
     """
-    payments = _payments(node.network, escrow)
-    return _read_blocks(node, dict.fromkeys(numbers, (payments,)))
+    return _read_blocks(node, wanted, (_payments(node.network, escrow),))
 
 
 @unavailable_if_malformed
-def read_transfers(
-    node: JsonRpcClient, wanted: Mapping[int, LogFilter], escrow: EscrowContracts | None = None
+def read_transfers(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+    """The same of blocks whose payments were read already, without these. Raises ChainUnavailable if the node does not
+    have one of the blocks."""
+    found = _read_blocks(node, wanted, ())
+    if len(found) < len(wanted):
+        raise ChainUnavailable(f"The {node.network} node lags behind what it knew before")
+    return found
+
+
+def _read_blocks(
+    node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], payments: Sequence[LogFilter]
 ) -> dict[int, BlockPayments]:
-    """As `read_payments` of the blocks at these heights, with the logs that are wanted of each beside those of
-    payments, and a third call for each block."""
-    payments = _payments(node.network, escrow)
-    return _read_blocks(node, {number: (payments, transfers) for number, transfers in wanted.items()})
-
-
-def _read_blocks(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
-    """The blocks at some heights with all logs that are wanted of each, or with None if the node refuses some."""
     places = {number: BlockRange(number, number) for number in wanted}
-    queries = [each.query(place_of(places[number])) for number, filters in wanted.items() for each in filters]
+    filters = {number: (*payments, *transfers) for number, transfers in wanted.items()}
+    queries = [each.query(place_of(places[number])) for number, of_block in filters.items() for each in of_block]
     headers, outcomes, _ = with_headers(node, [block_at(number) for number in wanted], queries)
     answers, found = iter(outcomes), dict[int, BlockPayments]()
-    for (number, filters), header in zip(wanted.items(), headers, strict=True):
-        lists = [next(answers) for _ in filters]
+    for (number, of_block), header in zip(filters.items(), headers, strict=True):
+        lists = [next(answers) for _ in of_block]
         if header:
-            logs = None
-            if all(isinstance(each, list) for each in lists):
-                logs = tuple(log for each in lists for log in check_logs(node.network, places[number], each))
-            found[number] = BlockPayments(facts_of(node, header, number), logs)
+            at = places[number]
+            known = [check_logs(node.network, at, each) if isinstance(each, list) else None for each in lists]
+            logs = next(iter(known[: len(payments)]), ())
+            transfers = tuple(log for each in known[len(payments) :] for log in each or ())
+            found[number] = BlockPayments(facts_of(node, header, number), logs, transfers)
     return found
 
 

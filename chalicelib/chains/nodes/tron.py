@@ -16,6 +16,7 @@ from chalicelib.base.signatures import recover_digest
 from chalicelib.chains.calldata.reverts import printable, revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes import blocks, ranges, receipts, sent, wallets
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
@@ -93,8 +94,8 @@ class TronChain:
     ) -> RangeReading:
         return ranges.read_range(self.node, blocks, after, again=again)
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
-        return ranges.read_payments(self.node, numbers)
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        return ranges.read_payments(self.node, wanted)
 
     read_transfers = on_node(ranges.read_transfers)
     logs_of_transactions = on_node(receipts.logs_of_transactions)

@@ -50,14 +50,15 @@ Log = Mapping[str, Any]
 @frozen
 class Known:
     """A range as it is known: with the logs that are proved in place of those that were listed. Which checks ran,
-    whether another node refused the range, and which blocks with payments are proved by receipts."""
+    whether another node refused the range, and all logs of the transactions with payments in blocks that are proved by
+    receipts."""
 
     reading: RangeReading
     evidence: Evidence
     headers_ran: bool
     receipts_ran: bool
     refusal: RangeTooLarge | None = None
-    proved_blocks: frozenset[int] = frozenset()
+    proved: Sequence[Log] = ()
 
 
 def policy(services: Services, facts: "Network") -> "AbsencePolicy":
@@ -131,7 +132,7 @@ class _Weighing:
         self._numbers = range(blocks.first, blocks.last + 1)
         self._listed = self._by_block(reading.logs)
         self._proved = dict[int, Sequence[Log]]()
-        self._by_receipts, self._doubtful = set[int](), set[int]()
+        self._by_receipts, self._doubtful = dict[int, Sequence[Log]](), set[int]()
         self._headers_ran = self._receipts_ran = False
         self._receipts_read = self._not_run = 0
         self._refusal: RangeTooLarge | None = None
@@ -158,7 +159,8 @@ class _Weighing:
         if self._not_run:
             self._services.metrics.add(CHECKS_NOT_RUN, self._chain.network, self._not_run)
         is_enforced = is_proved and self._is_enforced(self._cursor.receipts_since)
-        proved = frozenset(self._by_receipts) if is_enforced else frozenset[int]()
+        by_receipts = self._by_receipts.items() if is_enforced else ()
+        proved = [log for number, logs in by_receipts if number in self._proved for log in logs]
         return Known(reading, evidence, self._headers_ran, self._receipts_ran, self._refusal, proved)
 
     # headers
@@ -220,7 +222,8 @@ class _Weighing:
             payments = self._payments(found.logs)
             if found.are_proved and self._has_transactions(node, header, payments):
                 self._proved[header.number] = payments
-                self._by_receipts.add(header.number)
+                hashes = {log["transactionHash"] for log in payments}
+                self._by_receipts[header.number] = [log for log in found.logs if log["transactionHash"] in hashes]
                 return
             has_other_root = has_other_root or not found.are_proved
         below = self._policy.receipts_recorded_below

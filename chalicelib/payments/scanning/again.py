@@ -4,10 +4,10 @@ The blocks are not marked as unfinished: the cursor has checkpoints after them, 
 and if the tick dies, they are read again.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
@@ -17,6 +17,7 @@ from chalicelib.payments.scanning import absence, evidence, ranges, rules, store
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
+from chalicelib.payments.scanning.transfer_log import Logs
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.logs import BlockRange
     from chalicelib.chains.nodes.protocol import Chain
 
-Logs = Sequence[Mapping[str, Any]]
 _REFUSALS = 16
 """How often a range that is refused is halved in one tick."""
 
@@ -109,7 +109,7 @@ def _prove(
     try:
         reading = chain.read_range(blocks, cursor.newest, absence.choose_headers(policy, blocks))
         known = absence.weigh(services, chain, policy, cursor, blocks, reading, details.deadline)
-        taken = _take_blocks(services, chain, details, cursor, blocks, known.reading.logs, known.proved_blocks)
+        taken = _take_blocks(services, chain, details, cursor, blocks, known.reading.logs, known.proved)
     except Disconnected:
         return 0, cursor  # a fork, which is followed when the next block is read
     except RangeTooLarge as error:
@@ -134,7 +134,7 @@ class _Taken:
     """Of blocks that were read again: the transfers that they have, those that were missing, the work of undoing what
     they do not have, and whether it is undecided if the log has some that are not there."""
 
-    matched: list[LoggedTransfer]
+    matched: Sequence[LoggedTransfer]
     found: "ranges.Found"
     gone: "ranges.Found"
     is_open: bool
@@ -146,13 +146,13 @@ def _take_blocks(
     details: Details,
     cursor: Cursor,
     blocks: "BlockRange",
-    logs: "Logs",
-    proved_blocks: Collection[int] = (),
+    logs: Logs,
+    proved: Logs = (),
 ) -> _Taken:
     matched = ranges.match_transfers(services, chain, logs, blocks, details.watched)
-    gone, is_open = ranges.not_found_again(services, chain, details, cursor, blocks, matched)
-    found = ranges.not_recorded(services, chain, details, cursor, matched, proved_blocks)
-    return _Taken(matched, found, gone, is_open)
+    gone, is_open = ranges.not_found_again(services, chain, details, cursor, blocks, matched.entries)
+    found = ranges.not_recorded(services, chain, details, cursor, matched, proved)
+    return _Taken(matched.entries, found, gone, is_open)
 
 
 def _enter_missing(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str]:

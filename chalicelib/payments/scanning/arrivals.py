@@ -1,24 +1,29 @@
 """What counts of a transfer is what arrived: the token's own Transfer logs say it, at every node that has the transfer.
 
-    the receipt                one request for those of all transactions
-      is not returned          the logs of the block to the payee; they can be incomplete, so only if nothing is missing
+    its block is proved        the receipts that prove it, and no node
+    the logs of its block      which each node is asked for by the payees, in the request in which it is compared
+      leave something out      the receipt, in one request for those of all transactions
     another node says another  NodesDisagree: the network is held
     one of them does not say   of this transaction: it is deferred
     nothing arrived            it counts for nothing, and is not entered
 
-Where the other nodes are silent, the word of the one that is left is taken for all that the event says and no less.
+A node may leave logs out, so less than the event says is believed by receipts alone. Where the other nodes are silent,
+the word of the one that is left is taken for all that the event says and no less.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.arrivals import Arrived, find_arrivals, transfers_to
+from chalicelib.chains.nodes.full_blocks import LogFilter
+from chalicelib.chains.nodes.logs import ProxyTransfer
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
-from chalicelib.payments.scanning.transfer_log import addresses_of_emptied
+from chalicelib.payments.scanning.transfer_log import Logs, addresses_of_emptied, is_of_token
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -27,32 +32,67 @@ if TYPE_CHECKING:
 Shares = Mapping[TransferId, Arrived]
 
 
+@frozen
+class Witness:
+    """Another node and the transfers that it has, with the logs that it lists of their blocks, and those in receipts
+    that were read already."""
+
+    node: Node
+    has: frozenset[TransferId]
+    listed: Logs
+    receipts: Logs
+
+
+@frozen
+class Seen:
+    """What was read of transfers: the logs that the node lists in their blocks, those in its receipts, all those of
+    transactions in blocks that are proved, and what other nodes say."""
+
+    listed: Logs
+    receipts: Logs
+    proved: Logs = ()
+    witnesses: Sequence[Witness] = ()
+
+
+def wanted_of(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[int, tuple[LogFilter, ...]]:
+    """The Transfers to payees and receivers of fees by the blocks of transfers; none in a block without tokens."""
+    by_block = dict[int, list[LoggedTransfer | ProxyTransfer]]()
+    for each in found:
+        by_block.setdefault(each.block_number, []).extend([each] if is_of_token(each) else ())
+    return {
+        number: transfers_to(
+            (each.token_address for each in of_block if each.token_address is not None),
+            (to for each in of_block for to in (each.payee, *([each.fee_address] if each.fee_amount else ()))),
+        )
+        for number, of_block in by_block.items()
+    }
+
+
 def settle(
-    services: Services,
-    chain: "Chain",
-    entries: Sequence[LoggedTransfer],
-    witnesses: Iterable[tuple[Node, frozenset[TransferId]]],
-    receipts: Sequence[Mapping[str, Any]],
+    services: Services, chain: "Chain", entries: Sequence[LoggedTransfer], seen: Seen
 ) -> tuple[list[LoggedTransfer], list[LoggedTransfer]]:
     """Of transfers of tokens that can count, those of which something arrived, with what that is, and those of which
-    that is not known now. `witnesses` are the other nodes, each with the transfers that it has, and `receipts` the logs
-    in those receipts of the node that were read already.
+    that is not known now.
 
-    Raises NodesDisagree. One request to each node, and a few more if a receipt is too large for one.
+    Raises NodesDisagree. One request to each node for the receipts of what it does not list in full, and a few more if
+    one is too large.
     """
-    own = shares_at(chain, entries, receipts)
-    others = [
-        (node, has, shares_at(node, [each for each in entries if each.transfer_id in has])) for node, has in witnesses
-    ]
+    decided = _shares(chain, seen.proved, entries)
+    rest = [each for each in entries if each.transfer_id not in decided]
+    own, others = shares_at(chain, rest, seen.listed, seen.receipts), list[tuple[Witness, Shares]]()
+    for each in seen.witnesses:
+        there = [entry for entry in rest if entry.transfer_id in each.has]
+        others.append((each, shares_at(each.node, there, each.listed, each.receipts)))
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()
     for entry in entries:
-        here = own.get(entry.transfer_id)
-        said = {node.host: shares.get(entry.transfer_id) for node, has, shares in others if entry.transfer_id in has}
+        is_decided = entry.transfer_id in decided
+        here = (decided if is_decided else own).get(entry.transfer_id)
+        said = {of.node.host: shares.get(entry.transfer_id) for of, shares in others if entry.transfer_id in of.has}
         other = next((host for host, share in said.items() if share and here and share != here), None)
         if other is not None:
             reason = f"of {entry.tx_hash} {here} arrived at {host_of(chain)}, {said[other]} at {other}"
             raise NodesDisagree(chain.network, reason)
-        is_alone = isinstance(chain, Node) and bool(chain.others) and not any(said.values())
+        is_alone = not is_decided and isinstance(chain, Node) and bool(chain.others) and not any(said.values())
         if here is None or (is_alone and (said or here.amount != entry.amount)):
             deferred.append(entry)
             continue
@@ -65,44 +105,27 @@ def settle(
     return known, deferred
 
 
-def shares_at(chain: "Chain", entries: Sequence[LoggedTransfer], receipts: Sequence[Mapping[str, Any]] = ()) -> Shares:
-    """What arrived of transfers as a node says; nothing of those of which it does not say."""
-    found = _shares(chain, receipts, entries)
-    rest = [each for each in entries if each.transfer_id not in found]
-    if not rest:
-        return found
-    with suppress(ChainUnavailable):  # what they have of the payee alone may be read all the same
-        found |= _shares(
-            chain, first_node_of(chain).logs_of_transactions(sorted({each.tx_hash for each in rest})), rest
-        )
-    rest = [each for each in rest if each.transfer_id not in found]
-    listed = _in_blocks(chain, rest) if rest else {}
-    amounts = {each.transfer_id: each.amount for each in rest}
-    return found | {each: share for each, share in listed.items() if share.amount == amounts[each]}
-
-
-def _in_blocks(chain: "Chain", entries: Sequence[LoggedTransfer]) -> Shares:
-    """The same by the logs of the blocks, of which a node may leave some out."""
-    by_block = dict[int, list[LoggedTransfer]]()
-    for each in entries:
-        by_block.setdefault(each.block_number, []).append(each)
-    wanted = {
-        number: transfers_to(
-            (each.token_address for each in of_block if each.token_address is not None),
-            (address for each in of_block for address in (each.payee, each.fee_address)),
-        )
-        for number, of_block in by_block.items()
-    }
-    try:
-        blocks = chain.read_transfers(wanted)
-        return _shares(chain, [log for each in blocks.values() for log in each.logs or ()], entries)
-    except ChainUnavailable:
-        return {}
-
-
-def _shares(
-    chain: "Chain", logs: Iterable[Mapping[str, Any]], entries: Sequence[LoggedTransfer]
+def shares_at(
+    chain: "Chain | Node", entries: Sequence[LoggedTransfer], listed: Logs, receipts: Logs = ()
 ) -> dict[TransferId, Arrived]:
+    """What arrived of transfers as a node says: by the logs that it lists if that is all that the event says, else by
+    receipts; nothing of those of which it does not say."""
+    said = {each.transfer_id: Arrived(each.said_amount, each.fee_amount) for each in entries}
+    found = dict[TransferId, Arrived]()
+    with suppress(ChainUnavailable):
+        found |= {each: share for each, share in _shares(chain, listed, entries).items() if share == said[each]}
+    found |= _shares(chain, receipts, [each for each in entries if each.transfer_id not in found])
+    rest = [each for each in entries if each.transfer_id not in found]
+    if rest:
+        with suppress(ChainUnavailable):
+            logs = first_node_of(chain).logs_of_transactions(sorted({each.tx_hash for each in rest}))
+            found |= _shares(chain, logs, rest)
+    return found
+
+
+def _shares(chain: "Chain | Node", logs: Logs, entries: Sequence[LoggedTransfer]) -> dict[TransferId, Arrived]:
+    if not logs or not entries:
+        return {}
     said = find_arrivals(chain.network, logs, chain.escrow, addresses_of_emptied(entries))
     ids = {each.transfer_id: (each.block_number, each.block_hash, each.tx_hash, each.event_key) for each in entries}
     return {each: said[known] for each, known in ids.items() if known in said}

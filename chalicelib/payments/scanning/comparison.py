@@ -14,23 +14,24 @@ Transfers are known by their transaction, what they say, and their place among e
 differently. What was logged all the same is taken back when its block is read again (reversal.py).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId
-from chalicelib.payments.scanning.transfer_log import addresses_of_emptied
+from chalicelib.payments.scanning.transfer_log import Logs, addresses_of_emptied, can_count, is_of_token
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
+    from chalicelib.payments.scanning.arrivals import Seen
 
 COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
 """The most transactions of several blocks whose receipts are compared, and of one request for receipts; on Tron each
@@ -73,36 +74,44 @@ def check(
     chain: "Chain",
     cursor: Cursor,
     new: Sequence[LoggedTransfer],
-    proved_blocks: Collection[int] = (),
+    listed: Logs,
+    proved: Logs = (),
 ) -> Compared:
     """Compares transfers that `chain` lists for the first time with the other nodes, or with its own receipts.
 
+    `listed` are its logs of payments and Transfers in their blocks, `proved` those of transactions in proved blocks.
+
     Raises InconsistentNode if the node lists a transfer a second time that is not in its own receipt; NodesDisagree if
     another node has another block, or does not have a transfer in it; NotAgreed if all others are silent; RangeTooLarge
-    if one does not list those of more than BLOCKS_PER_READING blocks. One that denies a transfer of `proved_blocks` is
-    asked last for a while. One request to each other node; for what it does not list, one for the node's own receipts
-    and two for each block; and what `arrivals.settle` takes.
+    if one does not list those of more than BLOCKS_PER_READING blocks. One that denies what is proved is asked last for
+    a while. One request to each other node; for what it does not list, one for the node's own receipts and two for each
+    block; and what `arrivals.settle` takes.
     """
     counting = [each for each in new if can_count(each)]
-    others = chain.others if isinstance(chain, Node) and counting else ()
+    if not counting:
+        return Compared(tuple(new))
+    from chalicelib.payments.scanning.arrivals import Seen, Witness  # most ticks find no payment
+
+    others = chain.others if isinstance(chain, Node) else ()
     if not others:
         unread, receipts = _check_own(chain, counting)
-        return _compare_transfers(services, chain, new, [each for each in counting if each.tx_hash in unread], receipts)
+        deferred = [each for each in counting if each.tx_hash in unread]
+        return _compare_transfers(services, chain, new, deferred, Seen(listed, receipts, proved))
     said = [ask(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
         raise NodesDisagree(chain.network, f"{wrong[0]} at {host_of(chain)} and {wrong[1]}")
     _, receipts = _check_own(chain, counting)
-    confirmed, witnesses = {entry.transfer_id for entry in counting if entry.block_number in proved_blocks}, []
+    confirmed, witnesses = _in_logs(chain, proved, counting), list[Witness]()
+    is_proved = frozenset(confirmed)
     for node, each in zip(others, said, strict=True):
-        witnesses.append(
-            (node, each.listed | _confirm_by_receipts(services, chain, node, counting, each, proved_blocks))
-        )
-        confirmed |= witnesses[-1][1]
+        there, read = _confirm_by_receipts(services, chain, node, counting, each, is_proved)
+        witnesses.append(Witness(node, each.listed | there, each.logs, read))
+        confirmed |= witnesses[-1].has
     rest = [entry for entry in counting if entry.transfer_id not in confirmed]
-    there = frozenset[TransferId]().union(*(each.left_out for each in said))
-    deferred = [entry for entry in rest if entry.transfer_id in there]
-    waiting = [entry for entry in rest if entry.transfer_id not in there]
+    left_out = frozenset[TransferId]().union(*(each.left_out for each in said))
+    deferred = [entry for entry in rest if entry.transfer_id in left_out]
+    waiting = [entry for entry in rest if entry.transfer_id not in left_out]
     if waiting:
         heads = {node.host: each.head for node, each in zip(others, said, strict=True)}
         after = timedelta(seconds=services.settings.silent_nodes_seconds)
@@ -110,7 +119,7 @@ def check(
             raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
         facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
         services.log.error("transfers of one node recorded", extra=facts)
-    return _compare_transfers(services, chain, new, deferred, receipts, waiting, witnesses)
+    return _compare_transfers(services, chain, new, deferred, Seen(listed, receipts, proved, witnesses), waiting)
 
 
 def _compare_transfers(
@@ -118,19 +127,15 @@ def _compare_transfers(
     chain: "Chain",
     new: Sequence[LoggedTransfer],
     deferred: Sequence[LoggedTransfer],
-    receipts: Sequence[Mapping[str, Any]],
+    seen: "Seen",
     alone: Sequence[LoggedTransfer] = (),
-    witnesses: Sequence[tuple[Node, frozenset[TransferId]]] = (),
 ) -> Compared:
-    """The result for transfers of which `deferred` are not recorded now, with what arrived of the others. `receipts`
-    are the logs in those of the node's receipts that were read already."""
+    """The result for transfers of which `deferred` are not recorded now, with what arrived of the others."""
+    from chalicelib.payments.scanning.arrivals import settle
+
     ids = {each.transfer_id for each in deferred}
     moved = [each for each in new if each.transfer_id not in ids and is_of_token(each)]
-    arrived, unknown = list[LoggedTransfer](), list[LoggedTransfer]()
-    if moved:
-        from chalicelib.payments.scanning.arrivals import settle  # most ticks find no payment
-
-        arrived, unknown = settle(services, chain, moved, witnesses, receipts)
+    arrived, unknown = settle(services, chain, moved, seen)
     ids |= {each.transfer_id for each in moved}
     known = {each.transfer_id: each for each in new if each.transfer_id not in ids}
     known |= {each.transfer_id: each for each in arrived}
@@ -151,6 +156,8 @@ class Said:
     head: int | None = None
     other_logs: frozenset[str] = frozenset()
     """The transactions of which it lists some transfer."""
+    logs: Logs = ()
+    """What it lists of their blocks: payments, and Transfers to the payees."""
 
     @property
     def answers(self) -> bool:
@@ -158,9 +165,12 @@ class Said:
 
 
 def ask(node: Node, entries: Sequence[LoggedTransfer]) -> Said:
-    """What a node says of transfers. One request, and one for its newest block if it does not have all of theirs."""
+    """What a node says of transfers, and lists of what arrived of them. One request, and one for its newest block if it
+    does not have all of theirs."""
+    from chalicelib.payments.scanning.arrivals import wanted_of  # most ticks find no payment
+
     try:
-        blocks: Mapping[int, BlockPayments] = node.read_payments(sorted({each.block_number for each in entries}))
+        blocks: Mapping[int, BlockPayments] = node.read_payments(wanted_of(entries))
         head = None if all(each.block_number in blocks for each in entries) else node.head()
     except ChainUnavailable:
         return Said()
@@ -182,7 +192,8 @@ def ask(node: Node, entries: Sequence[LoggedTransfer]) -> Said:
         is_listed = (entry.tx_hash, entry.event_key) in there[number]
         (listed if is_listed else left_out).add(entry.transfer_id)
     transactions = frozenset(tx_hash for each in there.values() for tx_hash, _ in each)
-    return Said(frozenset(listed), frozenset(left_out), None, head, transactions)
+    logs = [log for each in blocks.values() for log in each.all_logs]
+    return Said(frozenset(listed), frozenset(left_out), None, head, transactions, logs)
 
 
 def _list_transfers(node: Node, block: BlockPayments) -> set[tuple[str, str]]:
@@ -199,19 +210,21 @@ def _confirm_by_receipts(
     other: Node,
     entries: Sequence[LoggedTransfer],
     said: Said,
-    proved_blocks: Collection[int],
-) -> set[TransferId]:
-    """The transfers that another node has in receipts though it does not list them. Raises NodesDisagree if it does not
-    have one in its block at all, unless the block is proved; RangeTooLarge if they are in too many blocks."""
+    proved: Collection[TransferId],
+) -> tuple[set[TransferId], Logs]:
+    """The transfers that another node has in receipts though it does not list them, and the logs in these. Raises
+    NodesDisagree if it does not have one in its block at all, unless that is proved; RangeTooLarge if they are in too
+    many blocks."""
     by_block = dict[int, list[LoggedTransfer]]()
     for each in entries:
         if each.transfer_id in said.left_out:
             by_block.setdefault(each.block_number, []).append(each)
     if len(by_block) > BLOCKS_PER_READING:
         raise RangeTooLarge(f"{other.host} does not list the transfers of {len(by_block)} blocks")
-    found = set[TransferId]()
+    found, logs = set[TransferId](), list[Mapping[str, Any]]()
     for number, left_out in by_block.items():
-        verdicts = read_verdicts(other, number, left_out)
+        verdicts, read = read_verdicts(other, number, left_out)
+        logs += read
         for each in left_out:
             verdict = verdicts.get(each.transfer_id)
             if verdict:
@@ -220,16 +233,14 @@ def _confirm_by_receipts(
                 reason = f"log {each.log_index} of {each.tx_hash} is at {host_of(chain)} and not at {other.host}"
                 if each.tx_hash in said.other_logs:
                     reason += ", which has other logs of that transaction: they cannot be matched by what they say"
-                if number not in proved_blocks:
+                if each.transfer_id not in proved:
                     raise NodesDisagree(chain.network, reason)
                 services.log.error("node denies what is proved", extra={"network": chain.network, "reason": reason})
                 other.distrust()
-    return found
+    return found, logs
 
 
-def _check_own(
-    chain: "Chain", entries: Sequence[LoggedTransfer]
-) -> tuple[Collection[str], Sequence[Mapping[str, Any]]]:
+def _check_own(chain: "Chain", entries: Sequence[LoggedTransfer]) -> tuple[Collection[str], Logs]:
     """The transactions that have a repeated transfer and whose receipts the node does not return now, for which it is
     not to blame: anybody can make a receipt that is too large. And the logs of those that it returns.
 
@@ -240,52 +251,38 @@ def _check_own(
         return (), ()
     try:
         logs = first_node_of(chain).logs_of_transactions(repeated)
-        there = _by_place(transfers_of(chain.network, logs, chain.escrow, addresses_of_emptied(entries)))
+        there = _in_logs(chain, logs, entries)
     except InconsistentNode:
         raise
     except ChainUnavailable:
         return repeated, ()
     for each in entries:
-        if each.tx_hash in repeated and each.event_key not in there.get((each.tx_hash, each.block_hash), ()):
+        if each.tx_hash in repeated and each.transfer_id not in there:
             if isinstance(chain, Node):
                 chain.distrust()
             raise InconsistentNode(chain.network, f"log {each.log_index} of {each.tx_hash} is not in the receipt")
     return (), logs
 
 
-def read_verdicts(chain: "Chain", number: int, entries: Sequence[LoggedTransfer]) -> Mapping[TransferId, bool]:
-    """Whether a node has each transfer in the receipts of the block; nothing of those of which it does not say."""
+def read_verdicts(
+    chain: "Chain | Node", number: int, entries: Sequence[LoggedTransfer]
+) -> tuple[Mapping[TransferId, bool], Logs]:
+    """Whether a node has each transfer in the receipts of the block, nothing of those of which it does not say; and the
+    logs in these receipts."""
     try:
         block = chain.read_receipts(number, sorted({each.tx_hash for each in entries}))
-        found = transfers_of(chain.network, block.all_logs, chain.escrow, addresses_of_emptied(entries))
-        there = {(each.tx_hash, each.event_key) for each in found}
+        there = _in_logs(chain, block.all_logs, entries)
     except ChainUnavailable:
-        return {}
-    return {
-        each.transfer_id: (each.tx_hash, each.event_key) in there
-        for each in entries
-        if each.block_hash == block.hash and each.tx_hash in block.logs
-    }
+        return {}, ()
+    known = [each for each in entries if each.block_hash == block.hash and each.tx_hash in block.logs]
+    return {each.transfer_id: each.transfer_id in there for each in known}, block.all_logs
 
 
-def _by_place(found: Iterable[ProxyTransfer]) -> dict[tuple[str, str], set[str]]:
-    """The event keys of transfers by the hashes of their transactions and blocks."""
-    keys = dict[tuple[str, str], set[str]]()
-    for each in found:
-        keys.setdefault((each.tx_hash, each.block_hash), set()).add(each.event_key)
-    return keys
-
-
-def can_count(each: LoggedTransfer) -> bool:
-    """Whether it can be a payment: an event of the escrow, or of a token of the catalogue, which others are never."""
-    from chalicelib.chains.catalogue.tokens import token_of_log
-
-    return each.escrow is not None or token_of_log(each.network, each.token_address) is not None
-
-
-def is_of_token(each: LoggedTransfer) -> bool:
-    """Whether the token's own logs say what arrived: those of the escrow and of native coins have none."""
-    return each.token_address is not None and each.escrow is None and can_count(each)
+def _in_logs(chain: "Chain | Node", logs: Logs, entries: Sequence[LoggedTransfer]) -> set[TransferId]:
+    """Those of the transfers that some logs have. Raises as `transfers_of`."""
+    found = transfers_of(chain.network, logs, chain.escrow, addresses_of_emptied(entries))
+    there = {(each.tx_hash, each.block_hash, each.event_key) for each in found}
+    return {each.transfer_id for each in entries if (each.tx_hash, each.block_hash, each.event_key) in there}
 
 
 def _is_repeated(each: LoggedTransfer) -> bool:

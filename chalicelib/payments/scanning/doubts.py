@@ -16,6 +16,7 @@ from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, LoggedTransfer
+from chalicelib.payments.scanning.transfer_log import Matched
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.writes import Delete
 
@@ -83,13 +84,14 @@ def _settle(
     What one node does not list may be listed by another one: nothing is recorded, and the transaction is deferred no
     more, only if every node says so. Raises ChainUnavailable if one of them does not answer.
     """
-    blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), list[LoggedTransfer]()
+    blocks, of_it = BlockRange(deferred.block_number, deferred.block_number), Matched()
     readers = iter((chain, *chain.others) if isinstance(chain, Node) else (chain,))
-    while not of_it and (reader := next(readers, None)) is not None:
+    while not of_it.entries and (reader := next(readers, None)) is not None:
         matched = ranges.match_transfers(
             services, reader, reader.read_range(blocks, None).logs, blocks, details.watched
         )
-        chain, of_it = reader, [each for each in matched if each.tx_hash == deferred.tx_hash]
+        entries = [each for each in matched.entries if each.tx_hash == deferred.tx_hash]
+        chain, of_it = reader, replace(matched, entries=entries)
     found = ranges.not_recorded(services, chain, details, replace(cursor, deferred_from=None), of_it)
     if found.deferred:
         facts = {"network": deferred.network, "tx_hash": deferred.tx_hash}

@@ -100,8 +100,8 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
             weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
             absence.check_moves_on(name, policy, weighed)
             matched = ranges.match_transfers(services, chain, weighed.reading.logs, blocks, details.watched)
-            comparison.check_number(matched, blocks, details.family)
-            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved_blocks)
+            comparison.check_number(matched.entries, blocks, details.family)
+            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)

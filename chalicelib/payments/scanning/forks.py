@@ -13,6 +13,7 @@ from chalicelib.payments.scanning.comparison import Compared
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer, TransferState
+from chalicelib.payments.scanning.transfer_log import Matched, can_count
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     common = rules.roll_back(cursor, canonical)
     logged_to = rules.last_logged(cursor)
     last = max(min(cursor.scanned_to + cursor.range_limit, newest), logged_to)
-    followed, added = _read_again(services, chain, details, common, last)
+    followed, matched = _read_again(services, chain, details, common, last)
+    added: Sequence[LoggedTransfer] = matched.entries
     logged = store.list_logged(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
     removed = transfer_log.find_removed(logged, hashes, added)
     gone = transfer_log.find_vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
-    stored = store.find_logged(services.store, cursor.network, [entry.transfer_id for entry in added])
-    compared = _compare_replaced(services, chain, details, cursor, transfer_log.to_compare(added, stored))
+    compared = _compare_replaced(services, chain, details, cursor, matched)
     known = (entry for entry in removed if entry.state is not TransferState.REVERSED)
     moved = {(entry.tx_hash, entry.event_key): entry for entry in known}
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
@@ -48,7 +49,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
     added = [entry for entry in added if entry not in deferred]
-    new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in stored]
+    new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in matched.stored]
     found = replace(doubts, new=details.of(new))
     cursor = ranges.mark_unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
@@ -66,20 +67,21 @@ def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer
 
 
 def _compare_replaced(
-    services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[LoggedTransfer]
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, matched: Matched
 ) -> Compared:
     """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
     count, is deferred, because all blocks of a fork are read at once."""
+    new = matched.to_compare
     numbers = sorted({entry.block_number for entry in new})
     found = Compared(())
     for first in range(0, len(numbers), comparison.BLOCKS_PER_READING):
         part = set(numbers[first : first + comparison.BLOCKS_PER_READING])
         entries = tuple(entry for entry in new if entry.block_number in part)
         if first > 0 and services.clock() >= details.deadline:
-            late = tuple(entry for entry in entries if comparison.can_count(entry))
+            late = tuple(entry for entry in entries if can_count(entry))
             compared = Compared(tuple(entry for entry in entries if entry not in late), late)
         else:
-            compared = comparison.check(services, chain, cursor, entries)
+            compared = comparison.check(services, chain, cursor, entries, matched.logs)
         found = Compared(
             found.agreed + compared.agreed, found.deferred + compared.deferred, found.alone + compared.alone
         )
@@ -90,7 +92,7 @@ def _in_receipts(
     services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
 ) -> Sequence[ProxyTransfer]:
     """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
-    counting = [entry for entry in gone if comparison.can_count(entry)]
+    counting = [entry for entry in gone if can_count(entry)]
     hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.addresses_of_emptied(counting)
     try:
         logs = chain.logs_of_transactions(hashes)
@@ -122,9 +124,9 @@ def _logs_one_by_one(
 
 def _read_again(
     services: Services, chain: "Chain", details: Details, common: Cursor, last: int
-) -> tuple[Cursor, list[LoggedTransfer]]:
+) -> tuple[Cursor, Matched]:
     """The cursor after the blocks up to `last`, read from the common ancestor on, and their matched transfers."""
-    cursor, found, most = common, list[LoggedTransfer](), common.range_limit
+    cursor, found, most = common, Matched(), common.range_limit
     while cursor.scanned_to < last:
         blocks = BlockRange(cursor.scanned_to + 1, min(cursor.scanned_to + cursor.range_limit, last))
         try:

@@ -1,12 +1,11 @@
 """What a range of blocks adds to the transfer log, and where the cursor stands after it."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes import logs
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, InconsistentNode, ProxyTransfer, with_block_times
 from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
@@ -20,8 +19,10 @@ from chalicelib.payments.scanning.records import (
     Evidence,
     LoggedBlock,
     LoggedTransfer,
+    TransferId,
     UnrecordedTransfers,
 )
+from chalicelib.payments.scanning.transfer_log import Logs, Matched
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ def match_transfers(
     listed: Sequence[Mapping[str, Any]],
     blocks: BlockRange,
     watched: Sequence[PlainAddress],
-) -> list[LoggedTransfer]:
+) -> Matched:
     """The entries for the transfers listed of a range that have the reference of a request, or that emptied one of the
     `watched` addresses without an event.
 
-    Raises RangeTooLarge if the node does not return the transfers of these addresses, InconsistentNode if it gives logs
-    of other blocks than its canonical ones.
+    Those that are not in the log have the times of their blocks, and what the node lists of what arrived of them, by
+    one request. Raises RangeTooLarge if the node does not return the transfers of the `watched` addresses,
+    InconsistentNode if it gives logs of other blocks than its canonical ones.
     """
     logs = (*listed, *watching.transfers(chain, blocks, watched))
     try:
@@ -69,16 +71,22 @@ def match_transfers(
         raise
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     payables = {each.topic: transfer_log.PayableId(each.payable_id, each.account_id) for each in found}
-    matched = [transfer for transfer in transfers if transfer.reference_topic in payables]
-    return transfer_log.entries(_add_block_times(chain, matched), payables, services.clock())
+    ids = {each: _id_of(each) for each in transfers if each.reference_topic in payables}
+    stored = store.find_logged(services.store, chain.network, ids.values())
+    kept = {each for each, place in ids.items() if transfer_log.is_kept(stored, place)}
+    dated = [replace(each, paid_at=stored[ids[each]].paid_at) for each in kept]
+    new = [each for each in ids if each not in kept]
+    if new:
+        from chalicelib.payments.scanning.arrivals import wanted_of  # most ticks find no payment
+
+        read = chain.read_transfers(wanted_of(new))
+        dated += with_block_times(new, {number: each.facts for number, each in read.items()})
+        logs = (*logs, *(log for each in read.values() for log in each.transfers))
+    return Matched(transfer_log.entries(dated, payables, services.clock()), stored, logs)
 
 
-def _add_block_times(chain: "Chain", transfers: list[ProxyTransfer]) -> Iterable[ProxyTransfer]:
-    """The transfers with the times of their blocks. No call if there are none."""
-    if not transfers:
-        return ()
-    facts = chain.block_facts(sorted({each.block_number for each in transfers}))
-    return logs.with_block_times(transfers, facts)
+def _id_of(each: ProxyTransfer) -> TransferId:
+    return TransferId(each.block_number, each.block_hash, each.tx_hash, each.event_key)
 
 
 def not_recorded(
@@ -86,17 +94,17 @@ def not_recorded(
     chain: "Chain",
     details: Details,
     cursor: Cursor,
-    found: list[LoggedTransfer],
-    proved_blocks: Collection[int] = (),
+    matched: Matched,
+    proved: Logs = (),
 ) -> Found:
     """The entries among these that are new, with their details, and the work for all that are not recorded: those that
     are new or were taken back as far as they are agreed on.
 
     Raises as `comparison.check`.
     """
+    found, stored = matched.entries, matched.stored
     if not found:
         return Found()
-    stored = store.find_logged(services.store, cursor.network, [entry.transfer_id for entry in found])
     for entry in transfer_log.find_reindexed(found, stored):
         reason = f"{entry.tx_hash} had another log index before in the same block"
         facts = {"network": entry.network, "reason": reason}
@@ -104,8 +112,9 @@ def not_recorded(
             services.log.info("nodes number logs differently", extra=facts)
         else:
             services.log.error("node contradicts itself", extra=facts)
-    listed = transfer_log.to_compare(found, stored)
-    compared = comparison.check(services, chain, cursor, _not_deferred(services, cursor, listed), proved_blocks)
+    listed = matched.to_compare
+    to_check = _not_deferred(services, cursor, listed)
+    compared = comparison.check(services, chain, cursor, to_check, matched.logs, proved)
     not_agreed = {entry.transfer_id for entry in listed} - {entry.transfer_id for entry in compared.agreed}
     recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.select_unrecorded(recorded, stored), cursor.version, services.clock())
@@ -127,7 +136,7 @@ def not_found_again(
     details: Details,
     cursor: Cursor,
     blocks: BlockRange,
-    found: list[LoggedTransfer],
+    found: Sequence[LoggedTransfer],
 ) -> tuple[Found, bool]:
     """The work of undoing what the log has of blocks that were read again and no node has in receipts, and whether that
     is undecided of some transfers (reversal.py)."""

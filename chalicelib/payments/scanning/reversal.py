@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree
-from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING, ask, can_count, is_of_token, read_verdicts
+from chalicelib.payments.scanning.comparison import BLOCKS_PER_READING, Said, ask, read_verdicts
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState
+from chalicelib.payments.scanning.transfer_log import can_count, is_of_token
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -52,16 +53,19 @@ def compare_again(
                 if is_open:
                     return gone, number
                 gone += not_there
-        _check_arrived(services, nodes, [each for each in found if is_of_token(each) and each not in gone])
+        moved = [each for each in found if is_of_token(each) and each not in gone]
+        _check_arrived(services, list(zip(nodes, said, strict=True)), moved)
     return gone, None
 
 
-def _check_arrived(services: Services, nodes: Sequence[Node], entries: Sequence[LoggedTransfer]) -> None:
+def _check_arrived(
+    services: Services, nodes: Sequence[tuple[Node, Said]], entries: Sequence[LoggedTransfer]
+) -> None:
     """Compares what arrived of transfers: of each at all nodes that say it, and with the log, which is not changed.
-    Raises NodesDisagree. One request to each node, and a few more if a receipt is too large for one."""
+    Raises NodesDisagree. One request to each node for the receipts of what it does not list in full."""
     from chalicelib.payments.scanning.arrivals import shares_at  # loaded only in ticks that compare transfers again
 
-    said = [(node.host, shares_at(cast("Chain", node), entries)) for node in nodes] if entries else []
+    said = [(node.host, shares_at(node, entries, of.logs)) for node, of in nodes] if entries else []
     for entry in entries:
         arrived = {host: shares[entry.transfer_id].amount for host, shares in said if entry.transfer_id in shares}
         amounts = set(arrived.values())
@@ -99,7 +103,7 @@ def _to_reverse_in(
     """The transfers of a block that no node has, and whether some are undecided: `enough` nodes have not said that they
     have it."""
     nodes = (chain, *chain.others) if isinstance(chain, Node) else (chain,)
-    said = [read_verdicts(node, number, entries) for node in nodes]
+    said = [read_verdicts(node, number, entries)[0] for node in nodes]
     found, is_open = list[LoggedTransfer](), False
     for entry in entries:
         verdicts = [each.get(entry.transfer_id) for each in said]

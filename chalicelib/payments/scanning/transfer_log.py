@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from chalicelib.base.frozen import make_from
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
@@ -20,6 +20,9 @@ REMOVALS_PER_PART = 6
 counts, as the payment that is announced in its place may be counted then, too."""
 
 _OPEN = (TransferState.UNRECORDED, TransferState.REVERSED)
+Logs = Sequence[Mapping[str, Any]]
+Stored = Mapping[TransferId, LoggedTransfer]
+"""Entries of the log by their ids."""
 _Identity = tuple[str, str]
 T = TypeVar("T")
 
@@ -29,6 +32,32 @@ class PayableId(NamedTuple):
 
     payable_id: str
     account_id: str
+
+
+@frozen
+class Matched:
+    """The transfers of some blocks that have the reference of a request: their entries in the order of the chain, those
+    of them that are in the log, and the node's logs of payments, with the Transfers to the payees of the others."""
+
+    entries: Sequence[LoggedTransfer] = ()
+    stored: Stored = field(default_factory=dict)
+    logs: Logs = ()
+
+    def __add__(self, later: "Matched") -> "Matched":
+        """Those of these blocks and of later ones."""
+        return Matched((*self.entries, *later.entries), {**self.stored, **later.stored}, (*self.logs, *later.logs))
+
+    @property
+    def to_compare(self) -> tuple[LoggedTransfer, ...]:
+        """The entries that are not in the log, or were taken back: one node alone may say that they are there (again).
+        """
+        return tuple(each for each in self.entries if not is_kept(self.stored, each.transfer_id))
+
+
+def is_kept(stored: Stored, each: TransferId) -> bool:
+    """Whether a transfer is in the log and was not taken back."""
+    known = stored.get(each)
+    return known is not None and known.state is not TransferState.REVERSED
 
 
 def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
@@ -60,6 +89,18 @@ def entries(
     ]
 
 
+def can_count(each: LoggedTransfer | ProxyTransfer) -> bool:
+    """Whether it can be a payment: an event of the escrow, or of a token of the catalogue, which others are never."""
+    from chalicelib.chains.catalogue.tokens import token_of_log
+
+    return each.escrow is not None or token_of_log(each.network, each.token_address) is not None
+
+
+def is_of_token(each: LoggedTransfer | ProxyTransfer) -> bool:
+    """Whether the token's own logs say what arrived: those of the escrow and of native coins have none."""
+    return each.token_address is not None and each.escrow is None and can_count(each)
+
+
 def addresses_of_emptied(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
     """The addresses for plain transfers that were emptied without an event, by which such entries are found again."""
     return {
@@ -69,27 +110,12 @@ def addresses_of_emptied(found: Iterable[LoggedTransfer]) -> set[PlainAddress]:
     }
 
 
-def find_reindexed(
-    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
-) -> list[LoggedTransfer]:
+def find_reindexed(found: Iterable[LoggedTransfer], stored: Stored) -> list[LoggedTransfer]:
     """The entries that had another log index before in the same block, which a node can only give by mistake."""
     return [entry for entry in found if (known := stored.get(entry.transfer_id)) and known.log_index != entry.log_index]
 
 
-def to_compare(
-    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
-) -> tuple[LoggedTransfer, ...]:
-    """The entries that are not in the log, or were taken back: one node alone may say that they are there (again)."""
-    return tuple(
-        entry
-        for entry in found
-        if (known := stored.get(entry.transfer_id)) is None or known.state is TransferState.REVERSED
-    )
-
-
-def select_unrecorded(
-    found: Iterable[LoggedTransfer], stored: Mapping[TransferId, LoggedTransfer]
-) -> list[LoggedTransfer]:
+def select_unrecorded(found: Iterable[LoggedTransfer], stored: Stored) -> list[LoggedTransfer]:
     """The entries that the recorder has not recorded, whether they are new or not."""
     return [entry for entry in found if stored.get(entry.transfer_id, entry).state in _OPEN]
 

@@ -107,10 +107,18 @@ def test_an_emptied_address_and_an_event_do_not_count_one_transfer_twice() -> No
 
 
 def test_only_transfers_of_the_tokens_to_the_receivers_are_asked_for() -> None:
-    wanted = transfers_to([TOKEN], [PAYEE, FEE_TO, PAYEE])
+    (wanted,) = transfers_to([TOKEN], [PAYEE, FEE_TO, PAYEE])
     (criteria,) = wanted.query({"fromBlock": "0x5", "toBlock": "0x5"})[1]
     assert criteria["address"] == [TOKEN]
     assert criteria["topics"] == [[TRANSFER_TOPIC], None, sorted("0x" + word(each) for each in (PAYEE, FEE_TO))]
+
+
+def test_the_transfers_to_many_receivers_are_asked_for_in_parts_as_nodes_refuse_more_than_1000() -> None:
+    receivers = [f"0x{number:040x}" for number in range(1, 1201)]
+    parts = transfers_to([TOKEN], receivers)
+    assert [len(each.topics[2]) for each in parts] == [500, 500, 200]
+    assert {each for part in parts for each in part.topics[2]} == {"0x" + word(each) for each in receivers}
+    assert transfers_to([], []) == ()
 
 
 ADDRESSES = st.sampled_from((PAYEE, FEE_TO, OWN))

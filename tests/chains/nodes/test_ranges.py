@@ -198,7 +198,7 @@ def test_blocks_that_are_read_again_and_refused_do_not_keep_new_ones_from_being_
 def test_the_payments_of_single_blocks_are_one_request_with_two_calls_for_each() -> None:
     http = RecordingNode()
     http.heads[7] = None
-    found = read_payments(http.client(), [5, 7, 9])
+    found = read_payments(http.client(), dict.fromkeys((5, 7, 9), ()))
     assert set(found) == {5, 9}, "it does not have the other one"
     assert found[9] == BlockPayments(BlockFacts(HASH, datetime.fromtimestamp(5, UTC)), ())
     assert http.sent == [["eth_getBlockByNumber"] * 3 + ["eth_getLogs"] * 3]
@@ -209,7 +209,7 @@ def test_the_payments_of_single_blocks_are_one_request_with_two_calls_for_each()
 def test_transfers_are_read_with_the_payments_of_their_blocks_by_one_request() -> None:
     http = RecordingNode()
     token, payee = "0x" + "1c" * 20, "0x" + "f1" * 20
-    found = read_transfers(http.client(), {5: transfers_to([token], [payee]), 9: transfers_to([token], [payee])})
+    found = read_payments(http.client(), {5: transfers_to([token], [payee]), 9: transfers_to([token], [payee])})
     assert found[9] == BlockPayments(BlockFacts(HASH, datetime.fromtimestamp(5, UTC)), ())
     assert http.sent == [["eth_getBlockByNumber"] * 2 + ["eth_getLogs"] * 4]
     wanted = [(each["fromBlock"], each["topics"]) for each in http.criteria]
@@ -217,17 +217,35 @@ def test_transfers_are_read_with_the_payments_of_their_blocks_by_one_request() -
     assert wanted == [(number, topics) for number in ("0x5", "0x9") for topics in ([[*PAYMENT_TOPICS]], to_payee)]
 
 
+def test_transfers_of_blocks_whose_payments_are_known_are_read_without_these() -> None:
+    http = RecordingNode()
+    filters = transfers_to(["0x" + "1c" * 20], ["0x" + "f1" * 20])
+    found = read_transfers(http.client(), {5: filters, 9: ()})
+    assert found == dict.fromkeys((5, 9), BlockPayments(BlockFacts(HASH, datetime.fromtimestamp(5, UTC)), ()))
+    assert http.sent == [["eth_getBlockByNumber"] * 2 + ["eth_getLogs"]]
+    http.heads[9] = None
+    with pytest.raises(ChainUnavailable):
+        read_transfers(http.client(), {5: (), 9: ()})
+
+
+@pytest.mark.parametrize("refusal", [error(-32005, "limit exceeded"), ResponseTimeout("late")])
+def test_transfers_that_a_node_does_not_return_may_have_been_left_out(refusal: Any) -> None:
+    http = LimitedNode(200, refusal, most=0)
+    (block,) = read_transfers(http.client(), {5: transfers_to(["0x" + "1c" * 20], ["0x" + "f1" * 20])}).values()
+    assert block.transfers == ()
+
+
 @pytest.mark.parametrize("refusal", [error(-32005, "limit exceeded"), ResponseTimeout("late"), ResponseTooLarge("long")])
 def test_a_block_whose_payments_a_node_does_not_return_is_known_all_the_same(refusal: Any) -> None:
     http = LimitedNode(200, refusal, most=0)
-    assert {number: each.logs for number, each in read_payments(http.client(), [5, 9]).items()} == {5: None, 9: None}
+    assert {number: each.logs for number, each in read_payments(http.client(), {5: (), 9: ()}).items()} == {5: None, 9: None}
 
 
 def test_a_node_that_gives_logs_of_another_block_than_was_asked_for_contradicts_itself() -> None:
     http = RecordingNode()
     http.logs = [{"blockNumber": "0x6"}]
     with pytest.raises(InconsistentNode):
-        read_payments(http.client(), [5])
+        read_payments(http.client(), {5: ()})
 
 
 @pytest.mark.parametrize("batches", [True, False])

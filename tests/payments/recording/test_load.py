@@ -14,4 +14,4 @@ def test_100_payments_a_second_are_recorded_within_two_ticks_of_their_confirmati
     assert load.blocks_behind == 0
     assert load.p99 <= 2 * TICK.total_seconds()
     assert load.longest_tick <= TICK.total_seconds()
-    assert load.calls_per_payment <= 0.11  # 0.108 without dust, in virtual time and so the same in every run
+    assert load.calls_per_payment <= 0.11  # 0.109 without dust, in virtual time and so the same in every run

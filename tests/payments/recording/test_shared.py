@@ -1,6 +1,6 @@
 """Links of several requests, links that are merged meanwhile, Tron, and transfers that do not count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -209,13 +209,13 @@ def test_tron_is_read_like_any_other_network(world: World) -> None:
 
 def test_a_payment_carries_the_time_of_its_block_and_the_node_is_asked_only_for_those(world: World) -> None:
     asked = list[int]()
-    answer = world.chain.block_facts
+    answer = world.chain.read_transfers
 
-    def block_facts(numbers: list[int]) -> Any:
-        asked.extend(numbers)
-        return answer(numbers)
+    def read_transfers(wanted: Mapping[int, Any]) -> Any:
+        asked.extend(wanted)
+        return answer(wanted)
 
-    world.chain.block_facts = block_facts  # type: ignore[method-assign,assignment]
+    world.chain.read_transfers = read_transfers  # type: ignore[method-assign]
     payment = world.create_link()
     world.scan()
     assert asked == []

@@ -11,6 +11,7 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
@@ -47,8 +48,8 @@ class Liar(FakeChain):
             block.hash, {each: self._numbered((*logs, *forged[each])) for each, logs in block.logs.items()}
         )
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
-        found = super().read_payments(numbers)
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        found = super().read_payments(wanted)
         return {number: replace(each, logs=self._numbered(each.logs or ())) for number, each in found.items()}
 
     def read_range(

@@ -1,11 +1,14 @@
 """What counts of a payment is what arrived, by the token's own logs at every node that has it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.ranges import BlockPayments
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
@@ -145,23 +148,48 @@ def test_a_receipt_that_no_node_returns_defers_its_transaction_alone(client: Any
     group.run(minutes=1)
     assert (group.paid(first), group.paid(later)) == (0, AMOUNT), "the network is read on"
     for node in group.nodes:
-        del node.read_transfers, node.logs_of_transactions
+        del node.read_payments, node.read_transfers, node.logs_of_transactions
     group.run(minutes=1)
     assert group.paid(first) == AMOUNT
 
 
 def make_heavy(node: FakeChain, tx_hash: str) -> None:
-    """The node returns neither the Transfers in the block of a transaction nor its receipt."""
-    transfers, logs = node.read_transfers, node.logs_of_transactions
-
-    def refused(wanted: Mapping[int, Any]) -> Any:
-        number = next(each.number for each in node.blocks if any(log["transactionHash"] == tx_hash for log in each.logs))
-        return {at: each for at, each in transfers(wanted).items() if at != number}
+    """The node returns neither the Transfers of a transaction nor its receipt."""
+    logs = node.logs_of_transactions
+    leave_out(node, tx_hash)
 
     def too_large(tx_hashes: Sequence[str]) -> Any:
         return silent() if tx_hash in tx_hashes else logs(tx_hashes)
 
-    node.read_transfers, node.logs_of_transactions = refused, too_large  # type: ignore[method-assign]
+    node.logs_of_transactions = too_large  # type: ignore[method-assign]
+
+
+def leave_out(node: FakeChain, tx_hash: str) -> None:
+    """The node leaves the Transfers of a transaction out of what it lists."""
+
+    def left(found: Mapping[int, BlockPayments]) -> dict[int, BlockPayments]:
+        return {
+            at: replace(each, transfers=tuple(log for log in each.transfers if log["transactionHash"] != tx_hash))
+            for at, each in found.items()
+        }
+
+    payments, transfers = node.read_payments, node.read_transfers
+    node.read_payments = lambda wanted: left(payments(wanted))  # type: ignore[method-assign]
+    node.read_transfers = lambda wanted: left(transfers(wanted))  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("forgetful", [(0,), (1,), (0, 1)])
+def test_what_a_node_leaves_out_of_its_lists_has_arrived_if_it_is_in_the_receipt(
+    client: Any, forgetful: tuple[int, ...]
+) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    tx_hash = group.nodes[0].pay(payment.requests[0])["transactionHash"]
+    for number in forgetful:
+        leave_out(group.nodes[number], tx_hash)
+    group.tick()
+    assert group.paid(payment) == AMOUNT
+    assert group.logged("less arrived than was paid") == []
 
 
 def test_one_node_that_is_left_is_believed_for_all_that_the_event_says_and_not_for_less(client: Any) -> None:
@@ -219,21 +247,45 @@ def test_a_fork_that_moves_a_payment_keeps_what_arrived(client: Any, moved_by: i
     assert (recorded.amount, recorded.stated_amount) == (keeps_one_percent(AMOUNT), AMOUNT)
 
 
-def test_many_payments_of_a_range_cost_one_request_to_each_node(client: Any) -> None:
+def noted(asked: list[str], name: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
+        asked.append(name)
+        return read(*given)
+
+    return call
+
+
+@pytest.mark.parametrize("are_listed", [True, False])
+def test_what_arrived_of_many_payments_is_one_request_to_each_node_and_another_for_what_is_left_out(
+    client: Any, are_listed: bool
+) -> None:
     group = Group(client, 2)
-    asked = list[int]()
-    for node in group.nodes:
-        read = node.logs_of_transactions
-
-        def counted(tx_hashes: Sequence[str], read: Any = read) -> Any:
-            asked.append(len(tx_hashes))
-            return read(tx_hashes)
-
-        node.logs_of_transactions = counted  # type: ignore[method-assign]
-        node.read_transfers = silent  # type: ignore[method-assign]
-    links = [group.world.create_link() for _ in range(25)]
-    for link in links:
-        group.nodes[0].pay(link.requests[0])
+    links = [group.world.create_link() for _ in range(15)]
+    paid = [group.nodes[0].pay(link.requests[0])["transactionHash"] for link in links]
+    asked = list[str]()
+    for place, node in enumerate(group.nodes):
+        for tx_hash in paid if not are_listed else ():
+            leave_out(node, tx_hash)
+        for name in ("block_facts", "read_payments", "read_transfers", "logs_of_transactions", "read_receipts"):
+            setattr(node, name, noted(asked, f"{name} of {place}", getattr(node, name)))
     group.tick()
-    assert asked == [len(links), len(links)]
+    receipts = [] if are_listed else ["logs_of_transactions of 0", "logs_of_transactions of 1"]
+    assert asked == ["read_transfers of 0", "read_payments of 1", *receipts]
     assert [group.paid(each) for each in links] == [AMOUNT] * len(links)
+
+
+def test_payments_that_are_recorded_cost_nothing_when_their_blocks_are_read_again(client: Any) -> None:
+    group = Group(client, 1)
+    payment, node = group.world.create_link(), group.nodes[0]
+    number = int(node.pay(payment.requests[0])["blockNumber"], 16)
+    group.tick()
+    node.block_facts = node.read_payments = node.read_transfers = silent  # type: ignore[method-assign]
+    read, again = node.read_range, list[BlockRange]()
+
+    def read_range(blocks: BlockRange, after: Any, headers: Any = (), of: BlockRange | None = None) -> Any:
+        again.extend(each for each in (blocks, of) if each is not None and each.first <= number <= each.last)
+        return read(blocks, after, headers, of)
+
+    node.read_range = read_range  # type: ignore[method-assign]
+    group.run(minutes=25)
+    assert again and (group.paid(payment), group.logged("scan failed")) == (AMOUNT, [])

@@ -118,7 +118,7 @@ def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkey
     for _ in range(3):
         world.scan()
     assert paid(world, payment) == 6_250_080
-    assert max(asked) <= 4 and sum(asked) == 41, "each receipt is read once"
+    assert max(asked) <= 4 and sum(asked) == 40, "each receipt of two equal ones is read once, that of another one never"
 
 
 def believe_twice(world: World, payment: PayableLink) -> None:

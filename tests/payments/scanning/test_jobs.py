@@ -8,7 +8,9 @@ import pytest
 
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import store
+from chalicelib.payments.scanning.flows import scan
 from chalicelib.payments.scanning.jobs import scan_chain, start_scans
 from chalicelib.platform.metrics import LAG
 from tests.bench.calls import counted
@@ -51,6 +53,35 @@ def test_an_idle_day_of_ticks_takes_so_many_requests_to_the_node(world: World, n
             idle.consume(message, idle.services)
         idle.advance(60 - (idle.now - begin).total_seconds() % 60)
     assert requests * 24 <= most
+
+
+@pytest.mark.parametrize(("nodes", "requests"), [(1, 1 + 1 + 6), (2, 2 * 2 + 6)])
+def test_a_block_of_300_payments_takes_so_many_requests(world: World, nodes: int, requests: int) -> None:
+    """Logs and what arrived are one request to each node; only payers are read from receipts, 50 in a request."""
+    node = FakeNode(TimedChain("sepolia", world.clock))
+    alike: Any = [(f"node-{number}", chain_of(node)) for number in range(nodes)]
+    chain: Any = alike[0][1] if nodes == 1 else Nodes(alike, world.clock)
+    busy = World(world.client, chains=FakeChains(chain))
+    node.chain._clock = busy.clock
+    node.chain.mine(20)
+    scan(busy.services, "sepolia")
+    payment = busy.create_link()
+    node.chain.mine()
+    for number in range(300):
+        log = node.chain.pay_too(payment.requests[0], amount=number + 1)
+        log["transactionHash"] = f"0x{number:064x}"
+    node.chain.mine(12)
+    asked, post = list[Any](), node.post_json
+
+    def counted_post(path: str, body: Any, *args: Any) -> Any:
+        asked.append({each["method"] for each in (body if isinstance(body, list) else [body])})
+        return post(path, body, *args)
+
+    node.post_json = counted_post  # type: ignore[method-assign]
+    assert scan(busy.services, "sepolia") == 300
+    of_payments = [each for each in asked if "eth_chainId" not in each]
+    assert len(of_payments) == requests
+    assert sum(each == {"eth_getTransactionReceipt"} for each in of_payments) == 6
 
 
 def lags(world: World) -> dict[str, float]:

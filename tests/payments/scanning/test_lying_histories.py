@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.receipts import BlockReceipts
@@ -43,8 +44,8 @@ class Hiding(Liar):
         block = super().read_receipts(number, tx_hashes)
         return BlockReceipts(block.hash, {each: self._shown(logs) for each, logs in block.logs.items()})
 
-    def read_payments(self, numbers: Sequence[int]) -> dict[int, BlockPayments]:
-        found = super().read_payments(numbers)
+    def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+        found = super().read_payments(wanted)
         return {number: replace(each, logs=self._shown(each.logs or ())) for number, each in found.items()}
 
     def read_range(

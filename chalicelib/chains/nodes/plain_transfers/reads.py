@@ -8,7 +8,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.plain_transfers import DEPLOYER
-from chalicelib.chains.nodes.full_blocks import LogFilter
+from chalicelib.chains.nodes.full_blocks import ADDRESSES_PER_QUERY, LogFilter
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import Log, PlainAddress
 from chalicelib.chains.nodes.ranges import logs_of
@@ -23,8 +23,6 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     unavailable_if_malformed,
 )
 
-ADDRESSES_PER_QUERY = 500
-"""geth refuses more than 1,000 values of a topic."""
 _UINT256 = 2**256
 
 
