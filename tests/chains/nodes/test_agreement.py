@@ -192,6 +192,8 @@ DECIDED_BY_AGREED = {
     "chalicelib.commerce.core.rules.status_of": "read_until",
     "chalicelib.crosschain.service.payment_intents.stages.call_of": "is_contract",
     "chalicelib.crosschain.service.tracking.sources._is_used": "count",
+    "chalicelib.crosschain.service.tracking.rules._is_refused": "chain_time",
+    "chalicelib.payments.announced.rules._is_nonce_used": "count",
 }
 """What ends, frees or pays back something, and which argument has to be agreed on."""
 
@@ -209,4 +211,14 @@ def test_a_rule_that_decides_takes_what_is_agreed_and_nothing_else(name: str) ->
 def test_only_what_agrees_makes_an_agreed_value() -> None:
     paths = sorted((ROOT / "chalicelib").rglob("*.py"))
     makers = [str(path.relative_to(ROOT)) for path in paths if re.search(r"(?<!class )\bAgreed\(", path.read_text())]
-    assert makers == ["chalicelib/chains/nodes/agreement.py", "chalicelib/payments/scanning/records.py"]
+    assert makers == [
+        "chalicelib/chains/nodes/agreement.py",
+        "chalicelib/chains/nodes/readings.py",
+        "chalicelib/payments/scanning/records.py",
+    ]
+
+
+def test_what_ends_by_time_is_read_as_agreed_everywhere_but_where_it_is_written() -> None:
+    paths = sorted((ROOT / "chalicelib").rglob("*.py"))
+    readers = {path.parent.name for path in paths if re.search(r"\bagreed_until\b", path.read_text())}
+    assert readers == {"scanning"}
