@@ -19,12 +19,13 @@ from chalicelib.accounts.sign_in import wallets
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.signatures import personal_digest
+from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.checkout.announced import tracking
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
 from chalicelib.commerce.service import running as commerce_running
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.crosschain.service.payment_intents import running as intents_running
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.announced.announcements import Announcement, topic_of
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
@@ -221,10 +222,15 @@ class Announced(Product):
             chain.counts[SENDER] = 1
             chain.execute_safe(announcements.SAFE, "0x" + "cd" * 32)
         elif self.is_safe:
-            chain.execute_safe(announcements.SAFE, self.safe_hash, succeeds)
+            self.tx_hash = chain.execute_safe(announcements.SAFE, self.safe_hash, succeeds).transaction_hash
+            block = chain.blocks[-1]
+            executed = SentTransaction(SENDER, announcements.SAFE, "0x", 0, block.number, succeeds, (), block.hash)
+            chain.transactions[self.tx_hash] = executed
         else:
             chain.include(self.tx_hash, succeeds)
         if succeeds:
+            paid = (topic_of(self.payment.requests[0]),)
+            chain.transactions[self.tx_hash] = replace(chain.transactions[self.tx_hash], paid_topics=paid)
             chain.pay_too(self.payment.requests[0])
 
     def facts(self) -> Iterable[Fact]:

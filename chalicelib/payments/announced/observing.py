@@ -17,10 +17,12 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.payments.announced import rules as announcements
-from chalicelib.payments.announced.announcements import names_payment, pays_link
+from chalicelib.payments.announced.announcements import names_payment, pays_link, topic_of
 from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
+from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.rules import VERIFIED_AFTER
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.safes.reads import SafeEvent
 
 _RANGES_PER_CHECK = 5
+_READ_AGAIN = VERIFIED_AFTER[0] * 12 // 10
+"""After this time each block was read again; a tenth of the time passes at most until that begins."""
 
 
 def observed(
@@ -51,6 +55,10 @@ def observed(
         return _observed_sent(services, chain, payable, announced, cursor.scanned_to, detected_to)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
     announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
+    if executed is not None and executed.success:
+        sent = agreed_transaction(chain, executed.transaction_hash, cursor.scanned_to).value
+        if sent is not None and _may_be_unread(chain, payable, sent, detected_to):
+            block, executed = announced.scanned_to, None
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
         block_time = agreed_facts(chain, [block]).map(lambda facts: facts[block].time)
@@ -78,6 +86,7 @@ def _observed_sent(
     observation = Observation(block, detected_to, detected_to, None, None, False)
     try:
         sent = agreed_transaction(chain, announced.transaction_hash, block).value
+        is_unread = sent is not None and _may_be_unread(chain, payable, sent, detected_to)
     except ChainUnavailable as error:
         services.log.warning(
             "transaction not read", extra={"announced_id": announced.announced_id, "reason": error.message}
@@ -96,10 +105,23 @@ def _observed_sent(
         return announced, replace(observation, is_foreign=True)
     nonce = nonce_of(announced.network, sent)
     known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, missing_since=None, locks=locks)
-    if sent.block is None or sent.block > block:
+    if sent.block is None or sent.block > block or is_unread:
         return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
     return known, replace(observation, execution=execution)
+
+
+def _may_be_unread(
+    chain: "EvmChain", payable: PayableLink, sent: SentTransaction, detected_to: "Agreed[datetime]"
+) -> bool:
+    """Whether a transaction has paid requests of the link to which nothing is recorded, and its block is not old enough
+    to have been read again: one node may have left out the logs at first (payments/scanning/rules.py). One request to
+    each node if it has paid."""
+    number, paid = sent.block, [each for each in payable.requests if topic_of(each) in sent.paid_topics]
+    if number is None or not sent.success or not paid or any(each.paid for each in paid):
+        return False
+    read_again = agreed_facts(chain, [number]).map(lambda facts: facts[number].time + _READ_AGAIN)
+    return not is_read_past(read_again.value, detected_to)
 
 
 def read_sent(services: Services, name: str, tx_hash: str, newest: int = 0) -> SentTransaction | None:
