@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.requests.flows import reference_of, writes_with_daily_counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.recurring import recur
@@ -143,7 +144,7 @@ def _is_recorded(services: Services, schedule: RecurringPayment) -> bool:
     if not periods.is_overdue(schedule, services.clock()) or schedule.unrecorded_since is None:
         return False
     cursor = scan_store.cursor(services.store, schedule.network)
-    if cursor is None or cursor.agreed_until is None or cursor.agreed_until < schedule.unrecorded_since:
+    if cursor is None or not is_read_past(schedule.unrecorded_since, cursor.ends_until):
         return False
     return not scan_store.has_work(services.store, [schedule.request_id or ""])
 

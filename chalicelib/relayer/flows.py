@@ -260,8 +260,9 @@ def _reserve_calls(
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
     network = calls[0].network
     budget, left, taken = budget_of(services, network), dict[Source, int](), None
+    unused = known.account or _unused(services.chains.evm(network), signer.address)
     for _ in range(_ATTEMPTS):
-        account = known.account or RelayerAccount(network, signer.address, reading.nonce, "", BaseUnits(0))
+        account = known.account or unused
         wanted = [(call, step) for call, step in zip(calls, steps.value, strict=True) if call.key not in known.calls]
         if taken != known.taken:  # else the nodes were asked after the last call for these wallets began or ended
             left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
@@ -281,6 +282,12 @@ def _reserve_calls(
         known = _read_known(services, signer, calls)
     busy = [Submission(call.key, SubmissionStatus.POSTPONED, BUSY) for call in calls if call.key not in known.calls]
     return Reservation(account, (), (), tuple(busy))
+
+
+def _unused(chain: "EvmChain", address: str) -> RelayerAccount:
+    """An account that has submitted nothing, with the next nonce on which the nodes agree. Raises as `agree`."""
+    nonce = agree(chain, lambda node: node.read_account(address).nonce)
+    return RelayerAccount(chain.network, address, nonce.value, "", BaseUnits(0))
 
 
 def _decide_refused(reasons: Mapping[str, str]) -> Iterator[Submission]:

@@ -84,10 +84,11 @@ def test_a_crash_while_calls_are_submitted(world: World, fatal: int, before: boo
 
 
 def test_submitting_makes_so_many_calls(world: World) -> None:
-    """Each of them is a place for a crash above: a read, that of the stop, two of the node, two writes, a hint, and sending."""
+    """Each of them is a place for a crash above: a read, that of the stop, two of the node and one for an account that is
+    new, two writes, a hint, and sending."""
     wire = Tripwire()
     flows.submit(fragile(world, wire), CALLS)
-    assert wire.calls == 8
+    assert wire.calls == 9
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
@@ -97,7 +98,7 @@ def test_a_crash_while_transactions_are_followed(world: World, state: str, fatal
     """The last of them come after the end of most checks, and show that more calls would be noticed."""
     mempool = world.chain.mempool
     if state == "unsigned":
-        crashed(fragile(world, Tripwire(5, before=False)), lambda services: flows.submit(services, CALLS))
+        crashed(fragile(world, Tripwire(6, before=False)), lambda services: flows.submit(services, CALLS))
         assert not mempool.sent
     else:
         flows.submit(world.services, CALLS)
@@ -177,7 +178,7 @@ def test_what_is_sent_was_recorded_with_its_hash_before(world: World, state: str
 
     mempool._take = compared  # type: ignore[method-assign]
     if state == "found unsigned":
-        crashed(fragile(world, Tripwire(5, before=False)), lambda services: flows.submit(services, CALLS))
+        crashed(fragile(world, Tripwire(6, before=False)), lambda services: flows.submit(services, CALLS))
     else:
         flows.submit(world.services, CALLS)
     mempool.holds = True

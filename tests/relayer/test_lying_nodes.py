@@ -11,16 +11,18 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
+from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.crosschain.service.payment_intents.records import Stage
-from chalicelib.relayer import store
+from chalicelib.relayer import flows, store
 from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.records import RelayerAccount
+from chalicelib.relayer.rules import Call
 from tests.fakes.bridge import SOURCE, SOURCE_USDC
 from tests.fakes.escrows import OPERATOR, Commerce
 from tests.fakes.lying_node import ACCOUNT, ANSWERS, BALANCE, BLOCKS, LOGS, RECEIPT, Lies, LyingNode, served
 from tests.fakes.mempool import Raw
 from tests.fakes.payment_intents import EXECUTOR, HAD, PAYER, POOL, PaymentIntents
-from tests.fakes.world import PAYEE
+from tests.fakes.world import PAYEE, World
 from tests.support.rehearsed import few, parts
 
 OTHERS, REFUNDED, MINUTES = 10**8, 10_000_000, 26
@@ -54,7 +56,7 @@ VERDICTS = (succeeded, reverted, forgotten, spending_reverted)
 
 
 def hold_for_others(services: Any, network: str, account: str, token: str) -> None:
-    """The account has sent transactions before, or the first nonce that it ever has would be the word of one node."""
+    """The account has sent transactions before: the first nonce that it ever has is what its nodes say, or its one node."""
     entry = Holding(network, account, token.lower(), "somebody", services.clock(), BaseUnits(OTHERS))
     services.store.write(entry, HoldingsTotal(network, account, token.lower(), Counts({TOTAL: OTHERS})))
     if store.account(services.store, network, account) is None:
@@ -207,3 +209,19 @@ def test_two_nodes_one_of_which_lies_at_random(case: Payment | Refund, seed: int
 def test_one_node_that_has_paid_already_is_not_believed_that_it_has_not(case: Payment | Refund) -> None:
     """It lies about receipts and balances together, so that only the logs of the block contradict it."""
     lied_to(case, Lies(frozenset({RECEIPT, BALANCE, BLOCKS}), spending_reverted, case.amount), truthful=0)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked last"])
+def test_one_node_of_two_does_not_say_the_first_nonce_that_the_account_ever_has(first: bool) -> None:
+    """A later one would wait for ever for transactions that nobody sends."""
+    world = World(relayer_keys={"sepolia": "secret"})
+    lies = Lies(frozenset({ACCOUNT}), forgotten, 0, nonces=7)
+    nodes: list[Any] = [LyingNode(world.chain, lies), world.chain]
+    services = served(world.services, "sepolia", *(nodes if first else reversed(nodes)))
+    call = Call(account_id="acct", key="payout/1", network="sepolia", to=PAYEE, data="0x1234")
+    with pytest.raises(NodesDisagree):
+        flows.submit(services, [call])
+    assert (store.account(services.store, "sepolia", EXECUTOR), world.chain.mempool.sent) == (None, [])
+    lies.is_active = False
+    flows.submit(services, [call])
+    assert [raw.nonce for raw in world.chain.mempool.sent] == [0]

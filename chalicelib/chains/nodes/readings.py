@@ -1,12 +1,13 @@
 """What nodes say, as plain values: the result of a dry run, the state of an account, a receipt, blocks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @frozen
@@ -15,6 +16,10 @@ class Agreed(Generic[T]):
     of what they made."""
 
     value: T
+
+    def map(self, derive: Callable[[T], U]) -> "Agreed[U]":
+        """What follows from the value alone."""
+        return Agreed(derive(self.value))
 
 
 @frozen

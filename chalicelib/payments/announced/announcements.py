@@ -32,6 +32,7 @@ from chalicelib.payments.links.records import (
     PayableLink,
     Proof,
 )
+from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
@@ -171,8 +172,13 @@ def check_sent(payable: PayableLink, sent: SentTransaction, scanned_to: int) -> 
 
 def pays_link(payable: PayableLink, sent: SentTransaction) -> bool:
     """Whether a transaction names a payment of the link, or has paid one."""
-    topics = {reference_topic(bytes.fromhex(each.payment_reference[2:])) for each in payable.requests}
+    topics = set(map(topic_of, payable.requests))
     return names_payment(payable, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
+
+
+def topic_of(request: Request) -> str:
+    """The topic of the events that pay a request."""
+    return reference_topic(bytes.fromhex(request.payment_reference[2:]))
 
 
 def create_announced_transaction(

@@ -4,6 +4,7 @@ What ends it, and so frees its link, is what the nodes agree on (chains/nodes/ag
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
@@ -16,18 +17,22 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.payments.announced import rules
-from chalicelib.payments.announced.announcements import names_payment, pays_link
+from chalicelib.payments.announced.announcements import names_payment, pays_link, topic_of
 from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
+from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.scanning import store as scan_store
-from chalicelib.payments.scanning.records import Cursor
+from chalicelib.payments.scanning.rules import VERIFIED_AFTER
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
+    from chalicelib.chains.nodes.readings import Agreed
     from chalicelib.chains.nodes.safes.reads import SafeEvent
 
 _RANGES_PER_CHECK = 5
+_READ_AGAIN = VERIFIED_AFTER[0] * 12 // 10
+"""After this time each block was read again; a tenth of the time passes at most until that begins."""
 
 
 def observe_announced(
@@ -41,27 +46,36 @@ def observe_announced(
     """
     cursor = scan_store.cursor(services.store, announced.network)
     assert cursor is not None, "an intent is recorded where detection has begun"
-    if cursor.agreed_until is None:
+    detected_to = cursor.ends_until
+    if detected_to is None:
         raise ChainUnavailable(f"The {announced.network} chain has not been read since the service was updated")
     chain = services.chains.evm(announced.network)  # of Tron, its reads of what was sent are the same
     chain.head()
-    detected_to = cursor.agreed_until
     if announced.safe_tx_hash is None:
-        return _observe_sent(services, chain, payable, announced, cursor)
+        return _observe_sent(services, chain, payable, announced, cursor.scanned_to, detected_to)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
     announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
+    if executed is not None and executed.success:
+        sent = read_agreed_transaction(chain, executed.transaction_hash, cursor.scanned_to).value
+        if sent is not None and _may_be_unread(chain, payable, sent, detected_to):
+            block, executed = announced.scanned_to, None
     nonce, block_time = None, detected_to
     if block != cursor.scanned_to:
-        block_time = read_agreed_facts(chain, [block]).value[block].time
+        block_time = read_agreed_facts(chain, [block]).map(lambda facts: facts[block].time)
     elif announced.wallet is not None and announced.nonce is not None and executed is None:
         safe = announced.wallet
-        nonce = _read_or_none(lambda: agree(chain, lambda node: node.safe_nonce(safe, block)).value)
+        nonce = _agreed_or_none(chain, lambda node: node.safe_nonce(safe, block))
     observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
     return announced, observation
 
 
 def _observe_sent(
-    services: Services, chain: "EvmChain", payable: PayableLink, announced: AnnouncedTransaction, cursor: Cursor
+    services: Services,
+    chain: "EvmChain",
+    payable: PayableLink,
+    announced: AnnouncedTransaction,
+    block: int,
+    detected_to: "Agreed[datetime]",
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction of a transaction that was sent with its sender and nonce, and the observation.
 
@@ -69,10 +83,10 @@ def _observe_sent(
     which may have been replaced. If the node does not return this very transaction, nothing is known of it.
     """
     assert announced.transaction_hash is not None, "it was sent"
-    assert cursor.agreed_until is not None, "checked before"
-    observation = Observation(cursor.scanned_to, cursor.agreed_until, cursor.agreed_until, None, None, False)
+    observation = Observation(block, detected_to, detected_to, None, None, False)
     try:
-        sent = read_agreed_transaction(chain, announced.transaction_hash, cursor.scanned_to).value
+        sent = read_agreed_transaction(chain, announced.transaction_hash, block).value
+        is_unread = sent is not None and _may_be_unread(chain, payable, sent, detected_to)
     except ChainUnavailable as error:
         services.log.warning(
             "transaction not read", extra={"announced_id": announced.announced_id, "reason": error.message}
@@ -82,8 +96,7 @@ def _observe_sent(
         count = None
         if announced.wallet is not None and announced.nonce is not None:
             sender = announced.wallet
-            block = cursor.scanned_to
-            count = _read_or_none(lambda: agree(chain, lambda node: node.transaction_count(sender, block)).value)
+            count = _agreed_or_none(chain, lambda node: node.transaction_count(sender, block))
         return announced, replace(observation, nonce=count, is_unknown=True)
     locks = announced.locks or announced.proof is not Proof.SENT  # it is known from now on
     if sent.is_of_one:
@@ -92,10 +105,23 @@ def _observe_sent(
         return announced, replace(observation, is_foreign=True)
     nonce = nonce_of(announced.network, sent)
     known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, missing_since=None, locks=locks)
-    if sent.block is None or sent.block > cursor.scanned_to:
+    if sent.block is None or sent.block > block or is_unread:
         return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
     return known, replace(observation, execution=execution)
+
+
+def _may_be_unread(
+    chain: "EvmChain", payable: PayableLink, sent: SentTransaction, detected_to: "Agreed[datetime]"
+) -> bool:
+    """Whether a transaction has paid requests of the link to which nothing is recorded, and its block is not old enough
+    to have been read again: one node may have left out the logs at first (payments/scanning/rules.py). One request to
+    each node if it has paid."""
+    number, paid = sent.block, [each for each in payable.requests if topic_of(each) in sent.paid_topics]
+    if number is None or not sent.success or not paid or any(each.paid for each in paid):
+        return False
+    read_again = read_agreed_facts(chain, [number]).map(lambda facts: facts[number].time + _READ_AGAIN)
+    return not is_read_past(read_again.value, detected_to)
 
 
 def read_sent(services: Services, name: str, tx_hash: str, newest: int = 0) -> SentTransaction | None:
@@ -146,10 +172,10 @@ def _safe_event(chain: "EvmChain", safe: str, safe_tx_hash: str, blocks: BlockRa
     return agree(chain, lambda node: node.safe_event(safe, safe_tx_hash, blocks)).value
 
 
-def _read_or_none(nonce: Callable[[], int | None]) -> int | None:
-    """A nonce after a block; None if the node no longer has that state, or there is no Safe."""
+def _agreed_or_none(chain: "EvmChain", read: "Callable[[EvmChain], int | None]") -> "Agreed[int | None] | None":
+    """A nonce after a block, None if there is no Safe; None if the nodes no longer have that state, or do not agree."""
     try:
-        return nonce()
+        return agree(chain, read)
     except ChainUnavailable:
         return None
 

@@ -12,12 +12,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.rules import is_read_past
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 MIN_CHECK_DELAY, MAX_CHECK_DELAY = timedelta(seconds=10), timedelta(minutes=5)
 """The delay until the next check: an eighth of the announced transaction's age, within these bounds."""
@@ -69,17 +74,17 @@ class Execution:
 class Observation:
     """The state up to `block`, whose timestamp is `block_time`.
 
-    `nonce` is the wallet's after that block, None if it was not read or the node does not have it. `is_unknown` means
+    `nonce` is the wallet's after that block, None if it was not read or the nodes do not have it. `is_unknown` means
     that whoever has to know the transaction (the Safe Transaction Service, or the node for one that was sent) answered
     that it does not; `is_foreign`, that the node has it and it does not pay this link; `is_waiting`, that the node has
     it in no block. `detected_to` is the timestamp of the last block that detection has finished.
     """
 
     block: int
-    block_time: datetime
-    detected_to: datetime
+    block_time: "Agreed[datetime]"
+    detected_to: "Agreed[datetime]"
     execution: Execution | None
-    nonce: int | None
+    nonce: "Agreed[int | None] | None"
     is_completed: bool
     is_unknown: bool = False
     is_foreign: bool = False
@@ -202,17 +207,25 @@ def decide(announced: AnnouncedTransaction, observation: Observation, now: datet
         return replace(updated, status=AnnouncedStatus.SETTLED)
     if observation.execution is not None or observation.is_foreign:
         return replace(updated, status=AnnouncedStatus.FAILED)
-    if announced.nonce is not None and observation.nonce is not None and observation.nonce > announced.nonce:
+    if _is_nonce_used(announced, observation.nonce):
         return replace(updated, status=AnnouncedStatus.REPLACED)
     if observation.is_waiting and announced.is_public and now > announced.created_at + MOST_WAITING:
         updated = replace(updated, locks=False)
     if announced.safe_tx_hash is None and observation.is_unknown:
         updated = replace(updated, missing_since=announced.missing_since or now)
     end = _end_if_unknown(updated) if _is_unknown(announced, observation) else announced.ends_at
-    is_read = observation.block_time > end or (now > end + UNREAD_GRACE and observation.detected_to > end)
+    is_read = is_read_past(end, observation.block_time)
+    is_read = is_read or (now > end + UNREAD_GRACE and is_read_past(end, observation.detected_to))
     if now > end and is_read:
         return replace(updated, status=AnnouncedStatus.LAPSED)
     return postpone(updated, now)
+
+
+def _is_nonce_used(announced: AnnouncedTransaction, count: "Agreed[int | None] | None") -> bool:
+    """Whether the wallet has used the nonce, by the next one that it has."""
+    if announced.nonce is None or count is None or count.value is None:
+        return False
+    return count.value > announced.nonce
 
 
 def _is_unknown(announced: AnnouncedTransaction, observation: Observation) -> bool:

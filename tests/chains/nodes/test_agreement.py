@@ -1,6 +1,8 @@
 """What decides something is what all nodes say that answer, at least two of several."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -192,6 +194,8 @@ DECIDED_BY_AGREED = {
     "chalicelib.commerce.core.rules.status_of": "read_until",
     "chalicelib.crosschain.service.payment_intents.stages.call_of": "is_contract",
     "chalicelib.crosschain.service.tracking.sources._is_used": "count",
+    "chalicelib.crosschain.service.tracking.rules._is_refused": "chain_time",
+    "chalicelib.payments.announced.rules._is_nonce_used": "count",
 }
 """What ends, frees or pays back something, and which argument has to be agreed on."""
 
@@ -209,4 +213,47 @@ def test_a_rule_that_decides_takes_what_is_agreed_and_nothing_else(name: str) ->
 def test_only_what_agrees_makes_an_agreed_value() -> None:
     paths = sorted((ROOT / "chalicelib").rglob("*.py"))
     makers = [str(path.relative_to(ROOT)) for path in paths if re.search(r"(?<!class )\bAgreed\(", path.read_text())]
-    assert makers == ["chalicelib/chains/nodes/agreement.py", "chalicelib/payments/scanning/records.py"]
+    assert makers == [
+        "chalicelib/chains/nodes/agreement.py",
+        "chalicelib/chains/nodes/readings.py",
+        "chalicelib/payments/scanning/records.py",
+    ]
+
+
+def test_what_ends_by_time_is_read_as_agreed_everywhere_but_where_it_is_written() -> None:
+    paths = sorted((ROOT / "chalicelib").rglob("*.py"))
+    readers = {path.parent.name for path in paths if re.search(r"\bagreed_until\b", path.read_text())}
+    assert readers == {"scanning"}
+
+
+BARE = """\
+from datetime import datetime
+
+from chalicelib.chains.nodes.readings import Agreed
+from chalicelib.commerce.core.expiry import has_ended
+from chalicelib.commerce.core.records import CommercePayment
+from chalicelib.payments.announced.rules import Observation
+from chalicelib.payments.links.rules import is_read_past
+from chalicelib.payments.scanning.records import Cursor
+
+
+def decide(payment: CommercePayment, cursor: Cursor, said: datetime, agreed: Agreed[datetime]) -> None:
+    is_read_past(said, cursor.ends_until)
+    has_ended(payment, agreed)
+    Observation(1, agreed, agreed, None, None, False)
+    is_read_past(said, said)  # refused
+    is_read_past(said, cursor.agreed_until)  # refused
+    has_ended(payment, said)  # refused
+    Observation(1, said, agreed, None, None, False)  # refused
+    agreed.value = said  # refused
+"""
+
+
+def test_mypy_refuses_what_is_not_agreed_on_where_something_ends(tmp_path: Path) -> None:
+    module = tmp_path / "bare.py"
+    module.write_text(BARE, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", f"--cache-dir={tmp_path / 'cache'}", str(module)]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    refused = {int(line.split(":")[1]) for line in said.splitlines() if ": error: " in line}
+    wanted = {number for number, line in enumerate(BARE.splitlines(), 1) if line.endswith("# refused")}
+    assert refused == wanted, said

@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.checkout.announced import tracking
 from chalicelib.checkout.announced.flows import withdraw
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
+from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement, topic_of
 from chalicelib.payments.announced.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer, load_visible
@@ -21,7 +21,7 @@ from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransact
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent_transactions import Outcome, warnings
 from chalicelib.payments.requests.references import reference_topic
-from tests.fakes.announcements import MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
+from tests.fakes.announcements import HASH, MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
 from tests.fakes.chain import SENDER
 from tests.fakes.lying_node import Liar, served
 from tests.fakes.payouts import store_payouts
@@ -97,6 +97,41 @@ def test_one_node_of_two_does_not_free_a_link_by_a_nonce_of_its_own(world: World
     record(world, payment, sent(tx_hash))
     world.services = trusting
     assert track(world).status is AnnouncedStatus.PENDING, "it comes with another nonce"
+
+
+@pytest.mark.parametrize("is_safe", [False, True])
+@pytest.mark.parametrize("is_left_out", [True, False])
+def test_a_link_whose_transaction_has_paid_is_not_free_before_its_block_was_read_again(
+    world: World, is_safe: bool, is_left_out: bool
+) -> None:
+    """The node has left out the logs, or the proxy was called with what does not count."""
+    chain, payment = world.chain, world.create_link()
+    (request,) = payment.requests
+    chain.clock = world.clock
+    if is_safe:
+        record(world, payment)
+        tx_hash = chain.execute_safe(SAFE, HASH).transaction_hash
+        chain.transactions[tx_hash] = SentTransaction(SENDER, SAFE, "0x", 0, len(chain.blocks) - 1, True)
+    else:
+        tx_hash, _ = pay(world, payment)
+        chain.include(tx_hash)
+    chain.transactions[tx_hash] = replace(chain.transactions[tx_hash], paid_topics=(topic_of(request),))
+    if is_left_out:
+        chain.pay_too(request)
+        chain.hides_logs = True
+    world.scan()
+    for _ in range(5):
+        assert track(world).status is AnnouncedStatus.PENDING
+        assert not is_free(world, payment)
+        world.scan()
+    chain.hides_logs = False
+    for _ in range(9):
+        world.advance(MINUTE)
+        world.scan()
+    paid = world.load(payment).link.status is LinkStatus.COMPLETED
+    assert paid is is_left_out
+    world.advance(5 * MINUTE)
+    assert track(world).status is (AnnouncedStatus.SETTLED if paid else AnnouncedStatus.FAILED)
 
 
 def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detected(world: World) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.announced.announcements import (
     AnnouncedStart,
     Announcement,
@@ -60,17 +61,18 @@ ANNOUNCEMENT = Announcement(None, HASH, None, "SEPOLIA", "USDC", None)
 looks = st.builds(
     Observation,
     block=st.integers(0, 200),
-    block_time=times,
-    detected_to=times,
+    block_time=times.map(Agreed),
+    detected_to=times.map(Agreed),
     execution=st.sampled_from([None, SUCCESS, FAILURE]),
-    nonce=st.one_of(st.none(), st.integers(0, 20)),
+    nonce=st.one_of(st.none(), st.integers(0, 20).map(Agreed)),
     is_completed=st.booleans(),
     is_unknown=st.booleans(),
 )
 
 
 def look(**facts: object) -> Observation:
-    return replace(Observation(120, START, START, None, None, False), **facts)  # type: ignore[arg-type]
+    agreed = {name: Agreed(facts.pop(name)) for name in ("block_time", "detected_to", "nonce") if name in facts}
+    return replace(Observation(120, Agreed(START), Agreed(START), None, None, False), **agreed, **facts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -134,11 +136,11 @@ def test_one_that_the_service_does_not_know_lapses_by_both_clocks_after_ten_minu
     unheard_of = look(is_unknown=True, block_time=late)
     assert decide(ANNOUNCED, unheard_of, late).status is AnnouncedStatus.LAPSED
     assert decide(ANNOUNCED, replace(unheard_of, is_unknown=False), late).status is AnnouncedStatus.PENDING
-    assert decide(ANNOUNCED, replace(unheard_of, block_time=end), late).status is AnnouncedStatus.PENDING
+    assert decide(ANNOUNCED, replace(unheard_of, block_time=Agreed(end)), late).status is AnnouncedStatus.PENDING
     assert decide(ANNOUNCED, unheard_of, end).status is AnnouncedStatus.PENDING
     assert decide(ANNOUNCED, replace(unheard_of, execution=FAILURE), late).status is AnnouncedStatus.FAILED
     soon = replace(ANNOUNCED, ends_at=START + timedelta(minutes=1))
-    assert decide(soon, replace(unheard_of, block_time=end), end).status is AnnouncedStatus.LAPSED
+    assert decide(soon, replace(unheard_of, block_time=Agreed(end)), end).status is AnnouncedStatus.LAPSED
 
 
 def test_a_public_one_lapses_so_also_where_no_service_answers_unless_one_has_told_that_it_is_proposed() -> None:

@@ -15,6 +15,7 @@ from chalicelib.crosschain.service.tracking.chains import search_blocks
 from chalicelib.crosschain.service.tracking.deposits import request_of
 from chalicelib.crosschain.service.tracking.observations import Arrival, ArrivalObservation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable
+from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of
@@ -41,14 +42,14 @@ def read_arrival(
     cursor = scan_store.cursor(services.store, bridge_transfer.destination)
     deposit = bridge_transfer.deposit
     assert deposit is not None and bridge_transfer.relay_hash is not None, "it was deposited"
-    if cursor is None or cursor.agreed_until is None:
+    if cursor is None or cursor.ends_until is None:
         raise ChainUnavailable(f"The {bridge_transfer.destination} chain has not been read yet")
     chain, origin = services.chains.evm(bridge_transfer.destination), require_network(announced.network).chain_id
     found, last = _search_fill(chain, cursor, bridge_transfer, origin)
     if found is None and last < cursor.scanned_to:
         return ArrivalObservation(Arrival.OPEN, last)
     if found is None:
-        if cursor.agreed_until <= deposit.fill_deadline:
+        if not is_read_past(deposit.fill_deadline, cursor.ends_until):
             return ArrivalObservation(Arrival.OPEN, last)
         relay_hash, block = bridge_transfer.relay_hash, cursor.scanned_to
         if agree(chain, lambda node: node.fill_status(relay_hash, block)).value in UNFILLED:

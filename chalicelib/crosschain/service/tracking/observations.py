@@ -2,11 +2,15 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Uint256
 from chalicelib.crosschain.core.records import Deposit, Returned
 from chalicelib.payments.links.records import Proof
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 
 class Source(StrEnum):
@@ -50,7 +54,7 @@ class SourceObservation:
     """
 
     outcome: Source
-    time: datetime
+    time: "Agreed[datetime]"
     in_block: bool = False
     proof: Proof | None = None
     wallet: str | None = None

@@ -15,6 +15,7 @@ find: that needs the chain's own clock, or a second reading some time later.
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
@@ -28,6 +29,9 @@ from chalicelib.crosschain.service.tracking.observations import (
 )
 from chalicelib.crosschain.service.tracking.times import execution_deadline, postpone_check
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
+
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.readings import Agreed
 
 GONE_AFTER = timedelta(minutes=10)
 """How long a node has to be without a transaction before that counts: nodes behind one address may lag."""
@@ -145,10 +149,10 @@ def _after_missing(
     return _without_lock(announced, now)
 
 
-def _is_refused(announced: AnnouncedTransaction, chain_time: datetime, now: datetime) -> bool:
+def _is_refused(announced: AnnouncedTransaction, chain_time: "Agreed[datetime]", now: datetime) -> bool:
     """Whether the source chain refuses the deposit in all blocks to come, by the chain's clock and by ours."""
     deadline = execution_deadline(announced) + REFUSED_AFTER
-    return chain_time > deadline and now > deadline
+    return chain_time.value > deadline and now > deadline
 
 
 def _is_on_its_way(announced: AnnouncedTransaction) -> bool:

@@ -54,7 +54,7 @@ def read_source_chain(
             services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
     outcome = Source.WAITING if sent is not None else _missing(chain, announced, newest, is_unknown)
-    time = read_agreed_facts(chain, [newest]).value[newest].time
+    time = read_agreed_facts(chain, [newest]).map(lambda facts: facts[newest].time)
     return announced, SourceObservation(outcome, time, proof=announced.proof)
 
 
@@ -79,11 +79,13 @@ def source_observation(
     """What a transaction that the nodes have says. Raises InconsistentNode if its block is not the canonical one."""
     source = require_network(chain.network)
     is_deep = sent.block is not None and sent.block <= newest
-    facts = read_agreed_facts(chain, [newest, *([sent.block] if is_deep and sent.block is not None else [])]).value
-    paid = deposits_of(source, payable.requests, sent)
+    agreed = read_agreed_facts(chain, [newest, *([sent.block] if is_deep and sent.block is not None else [])])
+    facts = agreed.value
+    signed = sent if is_deep else replace(sent, block=None)  # what else one node says of it is not agreed on
+    paid = deposits_of(source, payable.requests, signed)
     observation = SourceObservation(
         Source.WAITING,
-        facts[newest].time,
+        agreed.map(lambda facts: facts[newest].time),
         in_block=sent.block is not None,
         proof=Proof.SENT if paid else None,
         wallet=sent.sender,

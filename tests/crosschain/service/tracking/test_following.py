@@ -193,6 +193,30 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_the_deposit_reverte
     assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_a_deposit_of_its_own_in_a_block_that_it_says_is_new(
+    bridge: Bridge, is_first: bool
+) -> None:
+    """It says that there are no blocks yet, so that none is deep enough to be agreed on."""
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.include(sent)
+    honest: Any = bridge.world.services.chains.evm("base")
+
+    def without_deposits(tx_hash: str) -> Any:
+        return replace(honest.sent_transaction(tx_hash), deposits=())
+
+    liar, true_services = Liar(honest, sent_transaction=without_deposits, head=lambda: 0), bridge.world.services
+    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE)
+    assert not is_free(bridge, payment)
+    bridge.world.services = true_services
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+
+
 def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:
     bridge.world.register_webhook()
     payment = bridge.link()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.crosschain.service.tracking import following, observing, rules, sources
@@ -43,7 +44,7 @@ def believes_that_what_is_missing_never_comes(patch: pytest.MonkeyPatch) -> None
 
 def believes_the_chains_clock_alone(patch: pytest.MonkeyPatch) -> None:
     believes_at_once(patch)
-    patch.setattr(rules, "_is_refused", lambda announced, time, now: time > rules.execution_deadline(announced))
+    patch.setattr(rules, "_is_refused", lambda announced, time, now: time.value > rules.execution_deadline(announced))
 
 
 def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
@@ -66,7 +67,7 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
 
     def observed(services: Services, payment: Any, announced: AnnouncedTransaction, unavailable: set[str]) -> Any:
         found = look(services, payment, announced, unavailable)
-        return found if found[1] != Observation() else (announced, Observation(SourceObservation(Source.FOREIGN, services.clock())))
+        return found if found[1] != Observation() else (announced, Observation(SourceObservation(Source.FOREIGN, Agreed(services.clock()))))
 
     look = observing.observe_announced
     patch.setattr(observing, "_answer", answer)

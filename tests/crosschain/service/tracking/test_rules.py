@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer, Deposit, Returned, Stage
 from chalicelib.crosschain.service.tracking.observations import (
     Arrival,
@@ -62,14 +63,14 @@ ANNOUNCED = AnnouncedTransaction(
     bridge_transfer=BridgeTransfer("arbitrum-one", START, 100),
 )
 DEPOSITED = SourceObservation(
-    Source.DEPOSITED, START, True, Proof.SENT, WALLET, 7, TX, DEPOSIT, 5, "0x" + "77" * 32, 90, START
+    Source.DEPOSITED, Agreed(START), True, Proof.SENT, WALLET, 7, TX, DEPOSIT, 5, "0x" + "77" * 32, 90, START
 )
 ON_ITS_WAY = decide(ANNOUNCED, Observation(DEPOSITED), START + timedelta(minutes=1))
 LATE = DEPOSIT.fill_deadline + timedelta(minutes=1)
 
 
 def observed_source(outcome: Source, time: datetime = START, **facts: object) -> Observation:
-    return Observation(SourceObservation(outcome, time, **facts))  # type: ignore[arg-type]
+    return Observation(SourceObservation(outcome, Agreed(time), **facts))  # type: ignore[arg-type]
 
 
 def observed_arrival(outcome: Arrival, refund: RefundObservation | None = None, **facts: object) -> Observation:
@@ -295,7 +296,7 @@ class Truth:
             return Observation()
         if how.startswith("says it is missing") and self.lag():
             is_used = self.tx not in ("waiting", "gone") and how.endswith("nonce used")
-            return Observation(SourceObservation(Source.REPLACED if is_used else Source.MISSING, time))
+            return Observation(SourceObservation(Source.REPLACED if is_used else Source.MISSING, Agreed(time)))
         if how == "says it expired":
             return Observation(arrival=ArrivalObservation(Arrival.EXPIRED, 200), refund=self._refund())
         if how == "does not have the fill":
@@ -312,9 +313,9 @@ class Truth:
 
     def _source(self, time: datetime) -> SourceObservation:
         if self.tx == "deposited":
-            return replace(DEPOSITED, time=time)
+            return replace(DEPOSITED, time=Agreed(time))
         outcome = {"waiting": Source.WAITING, "gone": Source.MISSING, "used": Source.REPLACED, "failed": Source.REVERTED}
-        return SourceObservation(outcome[self.tx], time, deposit=None if self.tx in ("gone", "used") else DEPOSIT)
+        return SourceObservation(outcome[self.tx], Agreed(time), deposit=None if self.tx in ("gone", "used") else DEPOSIT)
 
     def _arrival(self, time: datetime) -> ArrivalObservation | None:
         if self.tx != "deposited":
