@@ -97,7 +97,9 @@ def _begin_batch(
         put_off(services, waiting, submission.reason)
         return True
     price, delays = reading.base_fee + reading.tip, relayer.delays(services, network, {each.payer for each in waiting})
-    reasons = [delays.get(each.payer, rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting]
+    reasons = [
+        delays[each.payer].reason or (rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting
+    ]
     for reason in {each for each in reasons if each is not None}:
         put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
     ready = [each for each, why in zip(waiting, reasons, strict=True) if why is None]
@@ -106,7 +108,8 @@ def _begin_batch(
     approved = _approved(services, ready, sender)
     if services.clock() >= until:
         return False
-    wanted = _those_that_succeed(services, sender, rules.chosen(ready), approved, reading, until)
+    chosen = rules.chosen(ready, {payer for payer, each in delays.items() if each.is_alone})
+    wanted = _those_that_succeed(services, sender, chosen, approved, reading, until)
     if not wanted:
         return True
     now = services.clock()
@@ -205,10 +208,10 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     elif relayer.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):
         approved = _approved(services, payments, batch.sender)
         made = rules.transaction_of(batch.sender, payments, approved)
-        payers = {each.payer for each in payments}
+        payers = tuple(dict.fromkeys(each.payer for each in payments))
         call = Call(
             call_key(batch.batch_id), batch.network, made.to, made.data, gas_limit=rules.most_gas(payments),
-            account_id=share_of(batch.account_id), payer=payers.pop() if len(payers) == 1 else batch.batch_id,
+            account_id=share_of(batch.account_id), payers=payers,
             runs_foreign_code=any(each.runs_code for each in payments), role=Role.GASLESS,
         )
         (submission,) = relayer.submit(services, [call])
