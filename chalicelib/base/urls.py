@@ -23,7 +23,8 @@ path is percent-encoded.
 """
 _IN_NAME = r"[^\x00-\x2c\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]"
 """A character of a name in any script: of ASCII letters, digits, hyphens, dots and underscores."""
-_SENT_HOST = rf"({_HOST}|\[[0-9A-Fa-f:]+\]|{_IN_NAME}*[^\x00-\x7f]{_IN_NAME}*)"
+_SENT_HOST = rf"({_HOST}|\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]*[^\x00-\x7f]{_IN_NAME}*)"
+"""A name in any script has one first character that is not ASCII: there is one way to match it, however long it is."""
 SENT_WEB_URL = rf"^[hH][tT][tT][pP][sS]?://{_SENT_HOST}{_PORT}([/?#][^\s\\\x22\x27<>`]*)?$"
 """What a caller may send for a `WEB_URL`: names and paths in any script, and IPv6 addresses in any form."""
 _PARTS = re.compile(r"([a-zA-Z]+://)([^/?#:\[\]@]+|\[[0-9A-Fa-f:]+\])(:[0-9]*)?([/?#].*)?", re.DOTALL)

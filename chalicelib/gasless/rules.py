@@ -9,7 +9,7 @@
 The network fee is what the payment alone would cost, in the token, by the market with a margin; a batch costs less.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -234,17 +234,18 @@ def size_of(payment: GaslessPayment) -> int:
     return sum(_CALL_BYTES + len(each.data) // 2 for each in calls_of(payment))
 
 
-def choose_payments(payments: Sequence[GaslessPayment]) -> tuple[GaslessPayment, ...]:
+def choose_payments(payments: Sequence[GaslessPayment], alone: Collection[str] = ()) -> tuple[GaslessPayment, ...]:
     """Those that the next batch makes, of one network: of the account that has waited longest since its signature or
-    the last attempt, one that was reverted alone, and one alone whose payer has code, which may decide otherwise by
-    then. So no account's payments are held up by the payers of another one."""
+    the last attempt, one alone that was reverted, or whose payer is among those that are `alone`, or has code, which
+    may decide otherwise by then. So no account's payments are held up by the payers of another one."""
     ordered = sorted(payments, key=lambda each: (each.check_at or each.created_at, each.payment_id))
     first = ordered[0]
-    if first.reverts or first.runs_code:
+    is_alone = {each.payment_id for each in ordered if each.reverts or each.runs_code or each.payer in alone}
+    if first.payment_id in is_alone:
         return (first,)
     found, size = list[GaslessPayment](), 0
     for each in ordered:
-        is_plain = each.account_id == first.account_id and not each.reverts and not each.runs_code
+        is_plain = each.account_id == first.account_id and each.payment_id not in is_alone
         if is_plain and size + size_of(each) <= _BATCH_BYTES:
             found.append(each)
             size += size_of(each)

@@ -100,7 +100,9 @@ def _begin_batch(
         reading.base_fee + reading.tip,
         relayer_flows.delays(services, network, {each.payer for each in waiting}),
     )
-    reasons = [delays.get(each.payer, rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting]
+    reasons = [
+        delays[each.payer].reason or (rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting
+    ]
     for reason in {each for each in reasons if each is not None}:
         put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
     ready = [each for each, why in zip(waiting, reasons, strict=True) if why is None]
@@ -109,7 +111,8 @@ def _begin_batch(
     approved = _find_approved(services, ready, sender)
     if services.clock() >= until:
         return False
-    wanted = _those_that_succeed(services, sender, rules.choose_payments(ready), approved, reading, until)
+    chosen = rules.choose_payments(ready, {payer for payer, each in delays.items() if each.is_alone})
+    wanted = _those_that_succeed(services, sender, chosen, approved, reading, until)
     if not wanted:
         return True
     now = services.clock()
@@ -208,10 +211,10 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):
         approved = _find_approved(services, payments, batch.sender)
         made = rules.transaction_of(batch.sender, payments, approved)
-        payers = {each.payer for each in payments}
+        payers = tuple(dict.fromkeys(each.payer for each in payments))
         call = Call(
             call_key(batch.batch_id), batch.network, made.to, made.data, gas_limit=rules.most_gas(payments),
-            account_id=share_of(batch.account_id), payer=payers.pop() if len(payers) == 1 else batch.batch_id,
+            account_id=share_of(batch.account_id), payers=payers,
             runs_foreign_code=any(each.runs_code for each in payments), role=Role.GASLESS,
         )
         (submission,) = relayer_flows.submit(services, [call])

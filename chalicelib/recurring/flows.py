@@ -70,7 +70,8 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
     """
     check_executes(owner)
     template = requests.payout(services, owner, draft)
-    charged = fees.resolve(fee, owner.settings.fee, family_of(currency_of(template)))
+    family, escrows = family_of(currency_of(template)), services.settings.escrow_contracts
+    charged = fees.resolve(fee, owner.settings.fee, family, escrows)
     each = Fees(charged, services.settings.recurring_relayer_fees)
     schedule = create_recurring(template, plan, each, ("recurrence",), services.clock(), services.entropy)
     if not relayer_flows.can_submit(services, schedule.network):

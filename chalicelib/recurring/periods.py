@@ -169,7 +169,8 @@ def waiting(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
 
 
 def call_of(schedule: RecurringPayment, request: Request) -> Call:
-    """The call of the contract that makes the payment of the period in work."""
+    """The call of the contract that makes the payment of the period in work. A payer may have many open calls, as those
+    of a whole payroll are due at once."""
     assert schedule.signature is not None, "it was activated"
     reference = bytes.fromhex(request.payment_reference[2:])
     signature = bytes.fromhex(schedule.signature[2:])
@@ -178,7 +179,10 @@ def call_of(schedule: RecurringPayment, request: Request) -> Call:
     taking = Taking(permit.subscriber, permit.token, spender, BaseUnits(permit.payment_total))
     key, account_id = call_key(schedule), schedule.template.account_id
     made = (trigger.to, trigger.data, trigger.value)
-    return Call(key, schedule.network, *made, MOST_GAS, taking, account_id=account_id)
+    payers = (permit.subscriber,)
+    return Call(
+        key, schedule.network, *made, MOST_GAS, taking, account_id=account_id, payers=payers, many_open=True
+    )
 
 
 def call_key(schedule: RecurringPayment) -> str:

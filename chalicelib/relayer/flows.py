@@ -7,6 +7,7 @@ fails: what `submit` leaves undone after that, tracking.py does. `submit` waits 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -44,7 +45,7 @@ from chalicelib.relayer.records import (
     TakenFunds,
     Taking,
 )
-from chalicelib.relayer.reverts import delay_of, payer_name
+from chalicelib.relayer.reverts import Delay, delay_of, is_alone, payer_name
 from chalicelib.relayer.rules import ONE_AT_A_TIME, Budget, Call, Reservation, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
@@ -171,14 +172,17 @@ def outcome(services: Services, key: str) -> Outcome | None:
     return None if call is None else outcome_of(call)
 
 
-def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, str]:
-    """Why the calls of payers (addresses) wait, who have an open one or whose last ones were reverted, by the addresses
-    of those. Two reads at most."""
+def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, Delay]:
+    """What delays the calls of payers, by their addresses: an open one, or those that were reverted. Two reads at
+    most."""
     names = {each: payer_name(each) for each in payers}
     known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
-    waiting, now = {name for name, each in known.items() if each.open_call is not None}, services.clock()
-    found = {each: ONE_AT_A_TIME if name in waiting else delay_of(known.get(name), now) for each, name in names.items()}
-    return {each: reason for each, reason in found.items() if reason is not None}
+    now, found = services.clock(), {each: known.get(name) for each, name in names.items()}
+    return {payer: Delay(_waits_for(each, now), is_alone(each, now)) for payer, each in found.items()}
+
+
+def _waits_for(reverts: Reverts | None, now: datetime) -> str | None:
+    return ONE_AT_A_TIME if reverts is not None and reverts.open_call is not None else delay_of(reverts, now)
 
 
 def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[str, Reverts]:
@@ -300,7 +304,7 @@ def _read_known(services: Services, signer: Signer, calls: Sequence[Call]) -> Kn
     counters = _counters(services, network, calls)
     day = f"{services.clock():%Y-%m-%d}"
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
-    reverts_of = dict.fromkeys(c.reverts_of for c in calls)
+    reverts_of = dict.fromkeys(name for call in calls for name in call.reverts_of)
     known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
     return replace(known, reverts=_without_ended(services, known.reverts))
 

@@ -123,7 +123,8 @@ class RelayedTransaction(Record):
     the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
     `signed_at`. `nonce_used_since` is since when its nonce is used, as a node says, while nothing proves what became of
     it, and `nonce_used_at` the newest block then. `closed_at` is set when the call has its final status. `call_version`
-    is the version of the call while it is open. `account_id` is whose reverts it counts among (Reverts).
+    is the version of the call while it is open. It counts among the reverts (Reverts) of its `payers`, by their names
+    there, or if it has none of the account `account_id`, which was a payer's name before there could be several.
     `is_counted` is whether the ledger of holdings has what it `moves`. With `delegate` the account delegates to that
     contract by it, which takes the nonce after its own, too.
     """
@@ -153,6 +154,12 @@ class RelayedTransaction(Record):
     is_counted: bool = False
     call_version: int = 1
     delegate: str | None = None
+    payers: tuple[str, ...] = ()
+
+    @property
+    def reverts_of(self) -> tuple[str, ...]:
+        """The names of those among whose reverts it counts."""
+        return self.payers or (self.account_id,)
 
     @property
     def vanishes_at(self) -> datetime | None:
@@ -196,9 +203,10 @@ class AccountUse(Record):
 
 @frozen
 class Reverts(Record):
-    """How many calls for one account of this service, or one payer, were reverted in a block since the last one that
-    succeeded. `open_call` is the key of a payer's call that has no outcome yet, for which the next one waits, and
-    `reverted_call` that of the last one that was reverted."""
+    """How many calls for one account of this service were reverted in a block since the last one that succeeded, or for
+    one payer alone since the last one with other payers. `open_call` is the key of a payer's call that has no outcome
+    yet, for which the next one waits, and `reverted_call` that of the last one that was reverted. Calls that were
+    reverted for a payer, also with others, have used up the time `until` then."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -208,6 +216,7 @@ class Reverts(Record):
     last_at: datetime
     open_call: str | None = None
     reverted_call: str | None = None
+    until: datetime | None = None
 
     @property
     def vanishes_at(self) -> datetime | None:

@@ -3,13 +3,24 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.frozen import frozen
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, Reverts
 
 FREE_REVERTS = 3
 """How many calls for an account may be reverted one after the other before its next ones are made later."""
 _FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
 _MOST_DOUBLINGS = 10
-_PAYER, _PAYERS_DELAY = "payer/", timedelta(days=1)
+_PAYER, _DAY = "payer/", timedelta(days=1)
+_MOST_DAYS = 2
+"""The most that a payer waits: the days of a call with others, and of one alone after it."""
+
+
+@frozen
+class Delay:
+    """Why the calls of a payer wait, None if they do not; and whether a call for the payer has no other payers."""
+
+    reason: str | None
+    is_alone: bool
 
 
 def payer_name(address: str) -> str:
@@ -22,7 +33,7 @@ def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
     does not. For an account each further revert doubles the delay; a payer's next call is made a day later, as anybody
     can have any number of wallets, and each may cost one reverted call in a day."""
     if reverts is not None and reverts.count and reverts.account_id.startswith(_PAYER):
-        until = reverts.last_at + _PAYERS_DELAY
+        until = reverts.until or reverts.last_at + _DAY
         reason = f"the last call for this payer was reverted: the next is made at {until:%Y-%m-%d %H:%M:%S} UTC"
         return None if now >= until else reason
     if reverts is None or reverts.count < FREE_REVERTS:
@@ -34,21 +45,30 @@ def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
     return f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
 
 
+def is_alone(reverts: Reverts | None, now: datetime) -> bool:
+    """Whether a call for a payer has no other payers: for a day after one was reverted, whoever of them caused it."""
+    return reverts is not None and reverts.until is not None and now < reverts.until
+
+
 def after_outcome(
-    known: Reverts | None, transaction: RelayedTransaction, status: CallStatus, now: datetime
+    known: Reverts | None, name: str, transaction: RelayedTransaction, status: CallStatus, now: datetime
 ) -> Reverts | None:
-    """The count of an account's or payer's reverts after a call for it has ended; None if it stays as it is. A payer's
-    success does not end the day that a revert delays the next call by."""
-    before = after = known or Reverts(transaction.network, transaction.account_id, 0, now)
+    """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
+    is. A payer's success does not end the day that a revert delays the next call by."""
+    before = after = known or Reverts(transaction.network, name, 0, now)
     if after.open_call == transaction.call_key:
         after = replace(after, open_call=None)
     if status is CallStatus.REVERTED:
-        after = replace(after, count=after.count + 1, last_at=now, reverted_call=transaction.call_key)
+        count = 0 if len(transaction.reverts_of) > 1 else after.count + 1
+        after = replace(after, count=count, last_at=now, reverted_call=transaction.call_key)
+        if is_payers(transaction):
+            until = max(now, after.until or now) + _DAY
+            after = replace(after, until=min(until, now + _MOST_DAYS * _DAY))
     elif status is CallStatus.SUCCEEDED and not is_payers(transaction):
         after = replace(after, count=0)
     return after if after != before else None
 
 
 def is_payers(transaction: RelayedTransaction) -> bool:
-    """Whether it counts among the reverts of a payer, not among those of an account of this service."""
-    return transaction.account_id.startswith(_PAYER)
+    """Whether it counts among the reverts of payers, not among those of an account of this service."""
+    return transaction.reverts_of[0].startswith(_PAYER)

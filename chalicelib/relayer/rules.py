@@ -27,7 +27,7 @@ from chalicelib.relayer.records import (
     TakenFunds,
     Taking,
 )
-from chalicelib.relayer.reverts import delay_of, payer_name
+from chalicelib.relayer.reverts import delay_of, is_alone, payer_name
 
 GWEI = 10**9
 COIN_DECIMALS = 18
@@ -42,6 +42,7 @@ _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
 IN_FLIGHT = "another transaction of the account is in no block yet"
 TAKEN = "the wallet does not have enough for this payment beside those of it that are under way"
 ONE_AT_A_TIME = "the last call for this payer has no outcome yet"
+ALONE = "a call for one of these payers was reverted, who pays alone for a day"
 _GAS_MARGIN = (5, 4)
 """How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
@@ -81,13 +82,13 @@ class Call:
     `moves` are those that it moves into or out of the service's account, for the ledger: each call that moves tokens
     out of it has to name them.
 
-    `account_id` is the account of this service that it is for, whose share of the day it uses. `payer` is who can make
-    it revert, if that is somebody else: then its reverts delay the calls of that payer alone, who has one open call at
-    a time, apart from the one with the key `follows`, which this one needs. With `runs_foreign_code`
-    it is run as it is sent, with the sender, the price and the limit, and sent with that limit, which is counted: code
-    that anybody may deploy can behave otherwise in a block than in a dry run. `prepays` is the gas of calls that
-    have to follow it, which is counted with it. `role` is the account that makes it, and with `delegate` the account
-    delegates to that contract by it.
+    `account_id` is the account of this service that it is for, whose share of the day it uses. `payers` are the wallets
+    that can make it revert, if they are somebody else's: then its reverts delay the calls of these alone. Unless they
+    may have `many_open`, each has one open call at a time, apart from the one with the key `follows`, which this one
+    needs. With `runs_foreign_code` it is run as it is sent, with the sender, the price and the limit, and sent with
+    that limit, which is counted: code that anybody may deploy can behave otherwise in a block than in a dry run.
+    `prepays` is the gas of calls that have to follow it, which is counted with it. `role` is the account that makes it,
+    and with `delegate` the account delegates to that contract by it.
     """
 
     key: str
@@ -99,7 +100,8 @@ class Call:
     takes: Taking | None = None
     moves: Move | None = None
     account_id: str = field(kw_only=True)
-    payer: str | None = None
+    payers: tuple[str, ...] = ()
+    many_open: bool = False
     follows: str | None = None
     use: Use = Use.ORDINARY
     runs_foreign_code: bool = False
@@ -117,9 +119,9 @@ class Call:
         return self.gas_limit or MOST_GAS
 
     @property
-    def reverts_of(self) -> str:
-        """Among whose reverts it counts."""
-        return self.account_id if self.payer is None else payer_name(self.payer)
+    def reverts_of(self) -> tuple[str, ...]:
+        """The names of those among whose reverts it counts."""
+        return tuple(map(payer_name, self.payers)) or (self.account_id,)
 
 
 class SubmissionStatus(StrEnum):
@@ -255,7 +257,7 @@ def reserve(
         use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
         use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
         spent = account.spent + counted
-        submission = _delay_call(call, known.get(call.reverts_of), now) or _submission(
+        submission = _delay_call(call, [known.get(each) for each in call.reverts_of], now) or _submission(
             call, result, fees, (spent, use), cost, balance, budget
         )
         sources = (call.takes.source, call.takes.of_all_spenders) if call.takes is not None else ()
@@ -271,9 +273,9 @@ def reserve(
         calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
         for each in contested:
             left[each] -= amount
-        if call.payer is not None:
-            before = known.get(call.reverts_of) or Reverts(call.network, call.reverts_of, 0, now)
-            known[call.reverts_of] = payers[call.reverts_of] = replace(before, open_call=call.key)
+        for name in call.reverts_of if call.payers and not call.many_open else ():
+            before = known.get(name) or Reverts(call.network, name, 0, now)
+            known[name] = payers[name] = replace(before, open_call=call.key)
         balance = BaseUnits(balance - cost)
         nonces = 1 if call.delegate is None else 2
         account = replace(account, next_nonce=account.next_nonce + nonces, spent=BaseUnits(spent))
@@ -292,16 +294,21 @@ def gas_of(call: Call, result: StepResult) -> int:
     return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
 
 
-def _delay_call(call: Call, reverts: Reverts | None, now: datetime) -> Submission | None:
-    """What becomes of a call for an account whose last ones were reverted, or for a payer who has an open one. What
-    protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such as
-    taking tokens by a permit that somebody else has sent first."""
-    if reverts is not None and reverts.open_call not in (None, call.follows):
-        return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
-    if reverts is not None and call.follows is not None and reverts.reverted_call == call.follows:
-        return None
-    reason = delay_of(reverts, now) if call.use is Use.ORDINARY else None
-    return None if reason is None else Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
+def _delay_call(call: Call, reverts: Iterable[Reverts | None], now: datetime) -> Submission | None:
+    """What becomes of a call for an account whose last ones were reverted, or for payers of whom one has an open one.
+    What protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such
+    as taking tokens by a permit that somebody else has sent first."""
+    for each in reverts:
+        if each is not None and each.open_call not in (None, call.follows) and not call.many_open:
+            return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
+        if each is not None and call.follows is not None and each.reverted_call == call.follows:
+            continue
+        reason = delay_of(each, now) if call.use is Use.ORDINARY else None
+        if reason is None and len(call.payers) > 1 and is_alone(each, now):
+            reason = ALONE
+        if reason is not None:
+            return Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
+    return None
 
 
 def _submission(
@@ -353,7 +360,8 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         max_fee=fees.max_fee,
         tip=fees.tip,
         created_at=now,
-        account_id=call.reverts_of,
+        account_id=call.account_id,
+        payers=call.reverts_of if call.payers else (),
         takes=call.takes,
         moves=call.moves,
         is_counted=call.moves is not None and not call.moves.inward,

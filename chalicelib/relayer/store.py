@@ -50,7 +50,7 @@ def find_known(
     uses: Sequence[AccountUse],
     reverts_of: Iterable[str],
 ) -> Known:
-    """What is stored of an account, calls, counts, uses and reverts, of each up to ten. One read."""
+    """What is stored of an account, and up to ten calls with their counts, uses and reverts. One read."""
     account_key = RelayerAccount.KEY.of(network=network, sender=sender)
     wanted: dict[Key, type[Record]] = {account_key: RelayerAccount}
     wanted |= {RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys}

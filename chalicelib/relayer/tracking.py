@@ -11,7 +11,7 @@ offers too little, waits for that key, with an alarm.
 Each step is one conditional write, before anything is sent: two checks at once, or one after a crash, repeat nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 SPACING = timedelta(seconds=5)
 """Checks of a network follow each other no faster; of several hints at once, one is followed."""
-_CLOSED_AT_ONCE = 16
-"""Each is at most five writes of one transaction, and there are sums of a few tokens."""
+_ITEMS, _MOST_ITEMS = 4, 80
+"""The most that closing a transaction writes beside the counts of its payers, and that parts of one transaction of the
+database have: there are sums of a few tokens, too."""
 _SIGNED_AT_ONCE = 25
 
 
@@ -138,9 +139,22 @@ def _reopen(services: Services, reading: AccountReading, progress: RelayerProgre
     before = min(each.block_number for each in calls.values() if each.block_number is not None) - 1
     reopened = replace(progress, open_from=min(progress.open_from, lost[0][0].nonce), unused_to=max(before, 0))
     progress = services.store.write(reopened)
-    for start in range(0, len(lost), _CLOSED_AT_ONCE):
-        _write(services, lost[start : start + _CLOSED_AT_ONCE], sign=1)
+    for part in _written_together(lost):
+        _write(services, part, sign=1)
     return progress
+
+
+def _written_together(pairs: Sequence[Finished]) -> Iterator[Sequence[Finished]]:
+    """The pairs in parts, in their order, of which each is one transaction of the database."""
+    start = items = 0
+    for number, (each, _) in enumerate(pairs):
+        added = _ITEMS + len(each.reverts_of)
+        if items + added > _MOST_ITEMS:
+            yield pairs[start:number]
+            start, items = number, 0
+        items += added
+    if pairs:
+        yield pairs[start:]
 
 
 def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
@@ -161,13 +175,14 @@ def _after_outcomes(services: Services, finished: Sequence[Finished]) -> list[Re
     ended = [each for each in finished if each[0].closed_at is not None]
     if not ended:
         return []
-    known = store.reverts_of_many(services.store, ended[0][0].network, {each.account_id for each, _ in ended})
+    names = {name for each, _ in ended for name in each.reverts_of}
+    known = store.reverts_of_many(services.store, ended[0][0].network, names)
     changed = dict[str, Reverts]()
-    for transaction, call in ended:
-        before = changed.get(transaction.account_id) or known.get(transaction.account_id)
-        after = after_outcome(before, transaction, call.status, services.clock())
+    for name, transaction, call in ((name, *each) for each in ended for name in each[0].reverts_of):
+        before = changed.get(name) or known.get(name)
+        after = after_outcome(before, name, transaction, call.status, services.clock())
         if after is not None:
-            changed[transaction.account_id] = after
+            changed[name] = after
     return list(changed.values())
 
 
@@ -236,8 +251,7 @@ def _close(
     services: Services, chain: "EvmChain", state: ChainState, finished: Sequence[Finished]
 ) -> dict[int, int | None]:
     """Writes the outcomes of transactions that are finished; returns their blocks by their nonces."""
-    for start in range(0, len(finished), _CLOSED_AT_ONCE):
-        part = finished[start : start + _CLOSED_AT_ONCE]
+    for part in _written_together(finished):
         _write(services, part, sign=-1)
         for _, call in part:
             facts = {"network": call.network, "call": call.call_key, "nonce": call.nonce, "tx_hash": call.tx_hash}

@@ -147,7 +147,15 @@ _CUSTOMER_ADDRESS = tuple(
     )
 )
 EXCESS = public("excessAmount", "amount", "By how much, in the invoice currency", present="if it is overpaid")
+STATED = public(
+    "statedAmount",
+    "amount",
+    "What the payment itself says was paid, in units of the token. A token that keeps a part of what it moves pays "
+    "less",
+    present="if less arrived",
+)
 CONFIRMED = (
+    STATED,
     public("subStatus", "text", "Always empty", "", values=("",)),
     public(
         "fees",

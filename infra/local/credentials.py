@@ -99,7 +99,7 @@ def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) 
     token = token_with_id(PAID_IN)
     assert token
     wallet = Account.from_key(private_key)
-    route = parse_route(wallet.address, token.address, token.chain_id)
+    route = parse_route(wallet.address, token.address, token.chain_id, services.settings.escrow_contracts)
     nonce = payees.issue_nonce(services, client, route, Action.ADD)
     typed = signing_data(nonce, services.settings.brand)
     signed = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"])

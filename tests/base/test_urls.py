@@ -1,6 +1,7 @@
 """URLs: what is accepted leads every parser to the host that is read in it."""
 
 import re
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.urls import HTTPS_URL, SENT_WEB_URL, WEB_URL, ascii_url, is_url
 from tests.oracles import node
+from tests.support.patience import patience
 
 ACCEPTED = [
     "https://shop.example",
@@ -128,6 +130,25 @@ def test_whatever_is_accepted_is_the_same_for_every_parser(texts: list[str]) -> 
 def test_what_is_not_ascii_is_kept_in_the_form_that_goes_over_the_network(text: str, kept: str) -> None:
     assert ascii_url(text) == kept and is_url(kept, WEB_URL) and re.fullmatch(SENT_WEB_URL, text)
     check([kept])
+
+
+NAMES = st.text(st.sampled_from([*"aZ09._-@[]%\\ ", *"\u00e9\u043e\u65e5\u3002\uff11"]), max_size=12)
+
+
+@given(NAMES.filter(lambda name: not name.isascii()), st.sampled_from(["", ":443", "/", "/a?b#c"]))
+def test_a_name_that_is_not_ascii_is_accepted_with_letters_digits_hyphens_dots_and_underscores(name: str, end: str) -> None:
+    is_name = all(not each.isascii() or each.isalnum() or each in "._-" for each in name)
+    assert (re.fullmatch(SENT_WEB_URL, f"https://{name}{end}") is not None) is is_name
+
+
+@pytest.mark.parametrize("piece", ["\u00e9", "a\u00e9", "a", "a.", "a-", "-", "1.", "[", ":"])
+@pytest.mark.parametrize("end", ["", " ", ":0", "@"])
+def test_clients_that_validate_by_the_patterns_are_not_kept_busy_by_a_long_text(piece: str, end: str) -> None:
+    """Quadratic time would be an hour for these, and a client that validates by the document has no limit of time."""
+    began = time.monotonic()
+    for pattern in (SENT_WEB_URL, WEB_URL, HTTPS_URL):
+        re.search(pattern, "https://" + piece * 200_000 + end)
+    assert time.monotonic() - began < patience()
 
 
 @given(TEXTS)

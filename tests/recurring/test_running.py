@@ -14,6 +14,8 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.recurring import flows, jobs
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.responses import answer_changed
+from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.reverts import payer_name
 from tests.bench.calls import counted
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.recurring import AMOUNT, Recurring
@@ -260,7 +262,7 @@ def test_a_node_that_does_not_answer_is_no_failure_of_the_payer() -> None:
     assert list(shop.proxy.made.values()) == [1]
 
 
-def test_a_payment_that_reverts_on_the_chain_is_tried_again_with_another_transaction() -> None:
+def test_a_payment_that_reverts_on_the_chain_is_tried_again_with_another_transaction_a_day_later() -> None:
     shop = Recurring(recurring_retry_seconds=60)
     schedule = shop.start()
     mempool = shop.world.chain.mempool
@@ -275,8 +277,15 @@ def test_a_payment_that_reverts_on_the_chain_is_tried_again_with_another_transac
     assert shop.load(schedule).failure_reason == "Insufficient token allowance"
     shop.proxy.set(allowance=10**12)
     shop.settle(5)
-    assert shop.load(schedule).processed == 1
-    assert len({raw.nonce for raw in mempool.sent}) > 1 and list(shop.proxy.made.values()) == [1]
+    assert (shop.load(schedule).processed, shop.load(schedule).failures) == (0, 1), "the payer waits, and has not failed"
+    account, payer = (relayer_store.reverts(shop.store, "sepolia", each) for each in (
+        shop.world.account_id, payer_name(shop.payer.address)
+    ))  # fmt: skip
+    assert account is None and payer is not None and payer.count == 1
+    shop.jump(days=1)
+    shop.settle(5)
+    assert shop.load(schedule).processed >= 1
+    assert len({raw.nonce for raw in mempool.sent}) > 2 and set(shop.proxy.made.values()) == {1}
 
 
 def test_a_transaction_that_is_long_in_no_block_is_never_repeated_under_another_key() -> None:

@@ -1,5 +1,6 @@
 """A day's gas is shared: what one account uses, others have left, and what was promised to a payer is always sent."""
 
+import random
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -14,6 +15,7 @@ from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, addr
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, rules, store
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts, Taking
@@ -193,13 +195,18 @@ def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, 
         assert submitted("stranger", use, 0) is SubmissionStatus.ACCEPTED, "what protects tokens is not delayed"
 
 
+def delayed(services: Services, *payers: str) -> set[str]:
+    return {payer for payer, each in flows.delays(services, "sepolia", payers).items() if each.reason is not None}
+
+
 def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
     world = World(client=object(), relayer_keys={"sepolia": "secret"})
     services = replace(world.services, store=MemoryStore())
     world.chain.mempool.executes = lambda raw: "no" if raw.data == "0xbad0" else None
 
     def submit(key: str, data: str, payer: str | None) -> SubmissionStatus:
-        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id="shop", payer=payer)])
+        payers = (payer,) if payer is not None else ()
+        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id="shop", payers=payers)])
         return sent.status
 
     assert submit("bad", "0xbad0", WALLET) is SubmissionStatus.ACCEPTED
@@ -208,7 +215,7 @@ def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
     world.advance(61)
     world.relay(services)
     assert submit("same", "0x12", WALLET.lower()) is SubmissionStatus.POSTPONED, "one reverted call in a day"
-    assert flows.delays(services, "sepolia", [WALLET, PAYEE]).keys() == {WALLET}
+    assert delayed(services, WALLET, PAYEE) == {WALLET}
     assert submit("other", "0x12", PAYEE) is SubmissionStatus.ACCEPTED
     assert submit("none", "0x12", None) is SubmissionStatus.ACCEPTED
     world.advance(60 * 60 * 24)
@@ -220,11 +227,11 @@ def test_the_next_call_of_a_payer_is_made_as_soon_as_the_one_before_has_succeede
     services = replace(world.services, store=MemoryStore())
 
     def submit(key: str, account_id: str) -> SubmissionStatus:
-        call = Call(key, "sepolia", PAYEE, "0x12", account_id=account_id, payer=WALLET)
+        call = Call(key, "sepolia", PAYEE, "0x12", account_id=account_id, payers=(WALLET,))
         (sent,) = flows.submit(services, [call])
         return sent.status
 
-    both = [Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payer=WALLET) for key in ("first", "second")]
+    both = [Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payers=(WALLET,)) for key in ("first", "second")]
     assert [each.status for each in flows.submit(services, both)] == [SubmissionStatus.ACCEPTED, SubmissionStatus.WAITING]
     assert submit("first", "shop") is SubmissionStatus.ACCEPTED, "it was accepted before"
     assert submit("third", "another shop") is SubmissionStatus.WAITING
@@ -242,7 +249,7 @@ def test_a_call_is_made_beside_the_open_one_that_it_follows_and_though_that_one_
     world.chain.mempool.executes = lambda raw: "the nonce was used" if raw.data == "0xbad0" else None
 
     def submit(key: str, data: str = "0x12", follows: str | None = None) -> SubmissionStatus:
-        call = Call(key, "sepolia", PAYEE, data, account_id="shop", payer=WALLET, follows=follows)
+        call = Call(key, "sepolia", PAYEE, data, account_id="shop", payers=(WALLET,), follows=follows)
         (sent,) = flows.submit(services, [call])
         return sent.status
 
@@ -260,17 +267,17 @@ def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> N
     """It writes the call's outcome, and knows no open calls of payers."""
     world = World(client=object(), relayer_keys={"sepolia": "secret"})
     services = replace(world.services, store=MemoryStore())
-    call = Call("first", "sepolia", PAYEE, "0x12", account_id="shop", payer=WALLET)
+    call = Call("first", "sepolia", PAYEE, "0x12", account_id="shop", payers=(WALLET,))
     flows.submit(services, [call])
     stuck = store.reverts(services.store, "sepolia", payer_name(WALLET))
     assert stuck is not None and stuck.open_call == "first"
-    assert flows.delays(services, "sepolia", [WALLET, PAYEE]).keys() == {WALLET}
+    assert delayed(services, WALLET, PAYEE) == {WALLET}
     world.advance(61)
     world.relay(services)
     closed = store.reverts(services.store, "sepolia", payer_name(WALLET))
     assert closed is not None
     services.store.write(replace(closed, open_call="first"))
-    assert flows.delays(services, "sepolia", [WALLET]) == {}
+    assert delayed(services, WALLET) == set()
     (sent,) = flows.submit(services, [replace(call, key="second")])
     assert sent.status is SubmissionStatus.ACCEPTED
 
@@ -303,7 +310,7 @@ def test_whatever_payers_do_each_wallet_costs_the_gas_of_one_reverted_call_in_a_
     for number, (payer, shop, kind) in enumerate(moves):
         wallet = f"0x{payer:040x}"
         if kind == "pay":
-            call = Call(f"k{number}", "sepolia", PAYEE, wallet, account_id=shop, payer=wallet, gas_limit=60_000)
+            call = Call(f"k{number}", "sepolia", PAYEE, wallet, account_id=shop, payers=(wallet,), gas_limit=60_000)
             (sent,) = flows.submit(services, [call])
             if payer == 2:
                 expected = SubmissionStatus.WAITING if is_open else SubmissionStatus.ACCEPTED
@@ -319,6 +326,89 @@ def test_whatever_payers_do_each_wallet_costs_the_gas_of_one_reverted_call_in_a_
     for wallet in {each for each, _ in reverted}:
         times = [at for each, at in reverted if each == wallet]
         assert all(after - before >= timedelta(days=1) for before, after in pairwise(times))
+
+
+def test_a_call_of_several_payers_that_is_reverted_delays_none_of_them_and_has_each_pay_alone_for_a_day() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "no" if raw.data == "0xbad0" else None
+    cheat, honest, third = (f"0x{number:040x}" for number in (1, 2, 3))
+
+    def submit(key: str, *payers: str, data: str = "0x12") -> SubmissionStatus:
+        (sent,) = flows.submit(services, [Call(key, "sepolia", PAYEE, data, account_id="shop", payers=payers)])
+        world.advance(61)
+        world.relay(services)
+        return sent.status
+
+    assert submit("both", cheat, honest, data="0xbad0") is SubmissionStatus.ACCEPTED
+    assert delayed(services, cheat, honest) == set(), "nobody knows who it was"
+    assert {payer for payer, each in flows.delays(services, "sepolia", [cheat, honest, third]).items() if each.is_alone} == {
+        cheat, honest,
+    }  # fmt: skip
+    assert submit("both again", cheat, third) is SubmissionStatus.POSTPONED
+    assert [submit("honest", honest), submit("honest/2", honest)] == [SubmissionStatus.ACCEPTED] * 2
+    assert submit("cheat", cheat, data="0xbad0") is SubmissionStatus.ACCEPTED
+    assert submit("cheat/2", cheat) is SubmissionStatus.POSTPONED
+    assert store.reverts(services.store, "sepolia", "shop") is None, "nor does the shop wait"
+    world.advance(60 * 60 * 24)
+    assert submit("together", honest, third) is SubmissionStatus.ACCEPTED
+    assert submit("cheat/3", cheat) is SubmissionStatus.POSTPONED, "a day for each of the two calls"
+    world.advance(60 * 60 * 24)
+    assert submit("cheat/4", cheat, honest) is SubmissionStatus.ACCEPTED
+
+
+def test_payers_of_one_call_have_one_open_call_each_unless_they_may_have_many() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "no"
+
+    def submit(key: str, *payers: str, **changes: Any) -> SubmissionStatus:
+        call = Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payers=payers, **changes)
+        (sent,) = flows.submit(services, [call])
+        return sent.status
+
+    assert submit("both", WALLET, PAYEE) is SubmissionStatus.ACCEPTED
+    assert [submit("first", WALLET), submit("second", PAYEE)] == [SubmissionStatus.WAITING] * 2
+    assert [submit(key, WALLET, many_open=True) for key in "abc"] == [SubmissionStatus.ACCEPTED] * 3
+    world.advance(61)
+    world.relay(services)
+    assert submit("d", WALLET, many_open=True) is SubmissionStatus.POSTPONED, "what is reverted delays the next"
+    world.advance(60 * 60 * 48)
+    assert submit("d", WALLET, many_open=True) is SubmissionStatus.ACCEPTED, "two days at most"
+
+
+def test_a_thousand_wallets_cost_one_reverted_call_each_in_a_day_and_one_more_at_first() -> None:
+    """They pay alone and together, as they like, and have their calls reverted, as they like, for six days."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "100000"})
+    services, chance = replace(world.services, store=MemoryStore()), random.Random(1)
+    payers_of, reverted = dict[str, list[str]](), dict[str, list[datetime]]()
+
+    def execute(raw: Raw) -> str | None:
+        payers = payers_of[raw.data]
+        if chance.random() < 0.3:
+            return None
+        for each in payers:
+            reverted.setdefault(each, []).append(world.now)
+        return "no"
+
+    world.chain.mempool.executes = execute
+    wallets = [f"0x{number:040x}" for number in range(1_000)]
+    for turn in range(12):
+        left = chance.sample(wallets, len(wallets))
+        while left:
+            size = chance.choice([1, 1, 2, 20])
+            payers, left = left[:size], left[size:]
+            data = f"0x{turn:04x}{len(left):08x}"
+            payers_of[data] = payers
+            call = Call(data, "sepolia", PAYEE, data, account_id="shop", payers=tuple(payers), gas_limit=60_000)
+            flows.submit(services, [call])
+        world.advance(61)
+        world.relay(services)
+        world.advance(60 * 60 * 12)
+    assert len(reverted) > 900
+    for times in reverted.values():
+        pairs = [(a, b) for a in range(len(times)) for b in range(a + 1, len(times))]
+        assert all(times[b] - times[a] >= timedelta(days=b - a - 1) - timedelta(hours=1) for a, b in pairs)
 
 
 def test_reverts_are_counted_until_a_call_succeeds() -> None:
@@ -386,7 +476,7 @@ def test_one_of_two_nodes_does_not_have_the_service_send_what_a_wallet_cannot_pa
     ):
         honest.holding = TokenReading(BaseUnits(balance), BaseUnits(allowance))
         takes = Taking(WALLET, TOKEN, spender, BaseUnits(100))
-        call = Call("lone", "base", PAYEE, "0x12", takes=takes, account_id="shop", payer=WALLET)
+        call = Call("lone", "base", PAYEE, "0x12", takes=takes, account_id="shop", payers=(WALLET,))
         (submission,) = flows.submit(services, [call])
         assert submission.status is status
     assert len(honest.mempool.sent) == 1

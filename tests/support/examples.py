@@ -255,7 +255,7 @@ def paid_token(owner: Tenant, way: Way) -> str:
 def plain_request(owner: Tenant, way: Way) -> str:
     """A request with an address for plain transfers."""
     services = running()
-    request = with_address(standalone(services, owner.account_id), Fee(), ())
+    request = with_address(standalone(services, owner.account_id), Fee(), (), {})
     save_many(services, [request])
     return request.request_id
 

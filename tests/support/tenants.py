@@ -104,7 +104,7 @@ class Tenant:
 
     @property
     def route(self) -> Destination:
-        return parse_route(self.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
+        return parse_route(self.wallet.address, FUSDC_SEPOLIA, SEPOLIA, {})
 
     # --- credentials ---
 

@@ -51,7 +51,7 @@ NOT_PERSONAL = {
     "convertedAmountSource", "convertedAmountDestination", "rateProvider", "fees", "recurringPayment",
     "originalRequestId", "originalRequestPaymentReference", "clientId", "origin", "network", "txHash", "payee",
     "payerAddress", "refundedTo", "refundAmount", "subStatus", "failureReason", "offrampId", "labels", "status",
-    "receivedAmount", "untoldCount", "state",
+    "receivedAmount", "statedAmount", "untoldCount", "state",
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from chalicelib.base import ids, money
 from chalicelib.base.errors import BadRequest
@@ -13,6 +13,9 @@ from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash, parse_origin
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 _FEE_DECIMALS = 2
 
@@ -37,8 +40,11 @@ class ClientIdSettings(TypedDict, total=False):
     status: CredentialStatus
 
 
-def new_client_id(account_id: str, settings: ClientIdSettings, now: datetime, entropy: Entropy) -> ClientId:
-    """A new client id of the account. Raises BadRequest (supplement of the interface, client ids)."""
+def new_client_id(
+    account_id: str, settings: ClientIdSettings, escrows: "Escrows", now: datetime, entropy: Entropy
+) -> ClientId:
+    """A new client id of the account; `escrows` are contracts that receive nothing (`recipient`). Raises BadRequest
+    (supplement of the interface, client ids)."""
     client_id = ids.client_id(entropy)
     record = ClientId(
         client_id_hash=credential_hash(client_id),
@@ -50,15 +56,15 @@ def new_client_id(account_id: str, settings: ClientIdSettings, now: datetime, en
         status=CredentialStatus.ACTIVE,
         created_at=now,
     )
-    return _consistent(replace(record, **_check_settings(settings)))
+    return _consistent(replace(record, **_check_settings(settings, escrows)))
 
 
-def apply_settings(record: ClientId, settings: ClientIdSettings, now: datetime) -> ClientId:
+def apply_settings(record: ClientId, settings: ClientIdSettings, escrows: "Escrows", now: datetime) -> ClientId:
     """The client id with other settings. Raises BadRequest, also if a revoked one would become active again."""
     wanted = settings.get("status", record.status)
     if record.status is CredentialStatus.REVOKED and wanted is not CredentialStatus.REVOKED:
         raise BadRequest("cannot reactivate revoked ID")
-    return _consistent(replace(record, **_check_settings(settings), updated_at=now))
+    return _consistent(replace(record, **_check_settings(settings, escrows), updated_at=now))
 
 
 def _consistent(record: ClientId) -> ClientId:
@@ -67,20 +73,23 @@ def _consistent(record: ClientId) -> ClientId:
     return record
 
 
-def _check_settings(settings: ClientIdSettings) -> Mapping[str, Any]:
+def _check_settings(settings: ClientIdSettings, escrows: "Escrows") -> Mapping[str, Any]:
+    def wallet(text: str) -> str:
+        return recipient(text, "evm", escrows)
+
     checked: dict[str, Any] = dict(settings)
     if "allowed_domains" in settings:
         checked["allowed_domains"] = _each("allowedDomains", parse_origin, settings["allowed_domains"])
     if (payees := settings.get("allowed_payees")) is not None:
-        checked["allowed_payees"] = _each("allowedPayees", _payee, payees)
+        checked["allowed_payees"] = _each("allowedPayees", lambda text: _payee(text, escrows), payees)
     if (currencies := settings.get("allowed_currencies")) is not None:
         checked["allowed_currencies"] = _each("allowedCurrencies", _currency, currencies)
     if (percentage := settings.get("fee_percentage")) is not None:
         checked["fee_percentage"] = _percentage(percentage)
     if (address := settings.get("fee_address")) is not None:
-        checked["fee_address"] = _field("feeAddress", _wallet, address)
+        checked["fee_address"] = _field("feeAddress", wallet, address)
     if (address := settings.get("operator_wallet_address")) is not None:
-        checked["operator_wallet_address"] = _field("operatorWalletAddress", _wallet, address)
+        checked["operator_wallet_address"] = _field("operatorWalletAddress", wallet, address)
     return checked
 
 
@@ -94,13 +103,9 @@ def _percentage(text: str) -> str:
     )
 
 
-def _wallet(text: str) -> str:
-    return recipient(text, "evm")
-
-
-def _payee(text: str) -> str:
+def _payee(text: str, escrows: "Escrows") -> str:
     try:
-        return recipient(text, "tron" if text.startswith("T") else "evm")
+        return recipient(text, "tron" if text.startswith("T") else "evm", escrows)
     except BadRequest as error:
         raise BadRequest(f"{text!r}: {error.message}") from None
 

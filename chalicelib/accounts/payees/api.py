@@ -50,7 +50,8 @@ def _or_null(destination: PayeeDestination | None) -> PayeeDestinationAnswer | N
 
 def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
     query = call.query
-    route = parse_route(query.walletAddress, query.tokenAddress, int(query.chainId))
+    escrows = call.services.settings.escrow_contracts
+    route = parse_route(query.walletAddress, query.tokenAddress, int(query.chainId), escrows)
     nonce = flows.issue_nonce(call.services, _client(call), route, Action(query.action))
     return SigningDataAnswer.of(nonce, call.services.settings.brand)
 

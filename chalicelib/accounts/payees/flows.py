@@ -145,7 +145,7 @@ def activate(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Makes a route the active destination of the wallet that signed in. Raises Conflict if it has another one."""
-    route = parse_route(wallet.address, token_address, chain_id)
+    route = parse_route(wallet.address, token_address, chain_id, services.settings.escrow_contracts)
     check_wallet(wallet, route)
     active = store.active_destination(services.store, wallet.name)
     if active:
@@ -163,7 +163,7 @@ def change(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Changes token or chain of the wallet's active destination. Raises NotFound if it has none."""
-    route = parse_route(wallet.address, token_address, chain_id)
+    route = parse_route(wallet.address, token_address, chain_id, services.settings.escrow_contracts)
     check_wallet(wallet, route)
     destination = replace(change_route(_active_of(services, wallet)[1], route), access_mode=access_mode)
     services.store.write(destination, *_audit_entries(services, actor, "payee_destination.changed", destination))

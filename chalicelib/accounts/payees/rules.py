@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.accounts.payees.records import Action, PayeeDestination, SigningNonce
 from chalicelib.base import ids
@@ -20,6 +20,9 @@ from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.people.rules import SCOPES_OF
 from chalicelib.platform.access.sessions.records import Wallet
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 NONCE_LIFETIME = timedelta(minutes=5)
 INVALID_NONCE = "Invalid or expired nonce: get new signing data"
@@ -39,12 +42,13 @@ _FIELDS = (
 )
 
 
-def parse_route(wallet: str, token_address: str, chain_id: int) -> Destination:
-    """A route in canonical form. Raises BadRequest unless the catalogue has the token on that chain."""
+def parse_route(wallet: str, token_address: str, chain_id: int, escrows: "Escrows") -> Destination:
+    """A route in canonical form. Raises BadRequest unless the catalogue has the token on that chain, and for a wallet
+    that is a contract which receives nothing, such as the `escrows` (`recipient`)."""
     chain = network_of_chain(chain_id)
     if chain is None:
         raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
-    address = _address("walletAddress", wallet, chain, recipient)
+    address = _address("walletAddress", wallet, chain, lambda text, family: recipient(text, family, escrows))
     listed = token_at(chain.name, _address("tokenAddress", token_address, chain))
     if listed is None:
         raise BadRequest(f"tokenAddress is not a supported token on {chain.name}; GET /v2/currencies lists them")
@@ -69,7 +73,7 @@ def route_of_id(text: str, strict: bool) -> Destination:
     if chain is None:
         return parse_destination_id(text, strict).destination
     try:
-        return parse_route(parts[1], parts[2], chain.chain_id)
+        return parse_route(parts[1], parts[2], chain.chain_id, {})
     except BadRequest:
         raise BadRequest("Invalid destination ID format") from None
 

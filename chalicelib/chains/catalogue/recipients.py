@@ -1,6 +1,5 @@
 """Addresses that receive tokens: nobody gets back what is sent to the zero address, or to a contract listed here."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,10 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
 
 if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import EscrowContracts
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 
-def recipient(text: str, family: str, escrows: "Mapping[str, EscrowContracts] | None" = None) -> str:
+def recipient(text: str, family: str, escrows: "Escrows") -> str:
     """The address of a recipient in its canonical spelling (`address_of_family`).
 
     `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for the zero address, for
@@ -24,7 +23,7 @@ def recipient(text: str, family: str, escrows: "Mapping[str, EscrowContracts] | 
     raw = address_bytes(address)
     if not any(raw):
         raise BadRequest("is the zero address: funds sent there are lost")
-    of_setting = {address_bytes(given): name for each in (escrows or {}).values() for name, given in each.names.items()}
+    of_setting = {address_bytes(given): name for each in escrows.values() for name, given in each.names.items()}
     if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
         raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")
     return address

@@ -130,7 +130,8 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
 
 def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], terms: Terms) -> Fee:
     """The fee on all of them. Raises BadRequest, and Forbidden for what a limited client id may not pay or ask for."""
-    fee = fees.resolve(terms.fee, owner.settings.fee, family_of(currency_of(paid[0])))
+    family, escrows = family_of(currency_of(paid[0])), services.settings.escrow_contracts
+    fee = fees.resolve(terms.fee, owner.settings.fee, family, escrows)
     requests.check_limits(services, owner, paid, fee.address if fee.is_charged else None)
     requests.check_fee_addresses(services, ((request, fee) for request in paid))
     return fee

@@ -161,7 +161,7 @@ def _due(
         request = _with_account(services, owner, request, account)
     elif not request.payee:
         raise Conflict("The bank account to which this request is paid out is not chosen yet")
-    fee = fee_of(request, payable.link, part.fee, owner.settings.fee)
+    fee = fee_of(request, payable.link, part.fee, owner.settings.fee, services.settings.escrow_contracts)
     _check_options(request, payable.link, options)
     if payable.link is None and fee.is_charged:
         requests.check_limits(services, owner, (), fee.address)

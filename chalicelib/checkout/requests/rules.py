@@ -1,5 +1,7 @@
 """What is paid of a request: how much of its rest, with which fee; and by which route, how fast and at what cost."""
 
+from typing import TYPE_CHECKING
+
 from chalicelib.base import money
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
@@ -13,6 +15,9 @@ from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.field_problems import parse_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 _SOLIDIFIED_AFTER = 19
 """Only solidified blocks of Tron are read: those that 19 of 27 representatives have built on."""
@@ -43,11 +48,11 @@ def amount_due(request: Request, text: str | None) -> tuple[BaseUnits, bool]:
     return min(left, units), units > left
 
 
-def fee_of(request: Request, link: Link | None, requested: Fee, client_fee: Fee) -> Fee:
+def fee_of(request: Request, link: Link | None, requested: Fee, client_fee: Fee, escrows: "Escrows") -> Fee:
     """The platform fee on a payment: that of the request's link, else of the calling client id, else the requested one
     (supplement, 3.4). Raises BadRequest."""
     if link is None:
-        return fees.resolve(requested, client_fee, family_of(currency_of(request)))
+        return fees.resolve(requested, client_fee, family_of(currency_of(request)), escrows)
     if requested != Fee():
         raise BadRequest("This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
     return link.fee

@@ -136,7 +136,7 @@ def fee_bounds(draft: Draft, client_fee: Fee, terms: RequestTerms) -> tuple[int,
     """
     receiver = _wallet("feeReceiver", draft.fee_receiver, terms) if draft.fee_receiver is not None else None
     if client_fee.is_charged:
-        fee = fees.resolve(Fee(), client_fee, "evm")
+        fee = fees.resolve(Fee(), client_fee, "evm", terms.escrows)
         assert fee.percentage is not None, "it is charged"
         most = int(parse_percentage(fee.percentage) * 100)
         return min(draft.min_fee_bps, most), most, fee.address

@@ -87,7 +87,8 @@ def to_send(services: Services, owner: Owner, request_id: str, kind: OperationKi
     """What the operator sends for an operation, checked as if it were executed. One write at most: the entry that finds
     the payment of a wallet that has not paid yet. Raises NotFound, ValidationFailed, Conflict."""
     payment = load(services, owner, request_id)
-    pending = reserve(payment, rules.operation_of(payment, kind, asked), services.clock())
+    operation = rules.operation_of(payment, kind, asked, services.settings.escrow_contracts)
+    pending = reserve(payment, operation, services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
     if references := steps.references(services, payment, pending):

@@ -36,7 +36,7 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     """
     payment = load_to_change(services, owner, request_id)
     rules.check_executes(payment, kind)
-    operation = rules.operation_of(payment, kind, asked)
+    operation = rules.operation_of(payment, kind, asked, services.settings.escrow_contracts)
     _check_fee(services, payment, operation)
     pending = reserve(payment, operation, services.clock())
     if isinstance(pending, Refusal):

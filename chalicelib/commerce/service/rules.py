@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import Conflict, Forbidden
@@ -14,6 +14,9 @@ from chalicelib.commerce.core.rules import Operation, Refusal
 from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.platform.access.modes import Mode
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 SUBMITTED_WITHIN = timedelta(hours=1)
 """How long it is tried to submit an operation, such as while the service's account cannot pay for gas."""
@@ -95,9 +98,9 @@ def require_payer(payment: CommercePayment) -> str:
     return payment.payer
 
 
-def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) -> Operation:
-    """What is asked for as an operation of the ledger. Raises ValidationFailed for an address that is none, and as
-    `payer_of` if it takes a payer's tokens."""
+def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked, escrows: "Escrows") -> Operation:
+    """What is asked for as an operation of the ledger; `escrows` are contracts that receive nothing. Raises
+    ValidationFailed for an address that is none, and as `payer_of` if it takes a payer's tokens."""
     takes = BY_KIND[kind]
     amount = BaseUnits(asked.amount) if asked.amount is not None else None
     operation = Operation(kind, amount, reason=asked.reason)
@@ -112,8 +115,9 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked) ->
         return operation
     from chalicelib.chains.catalogue.recipients import recipient  # no worker takes a fee
 
-    sent = asked.fee_receiver
-    receiver = parse_field(("feeReceiver",), lambda text: recipient(text, "evm"), sent) if sent is not None else None
+    receiver = asked.fee_receiver
+    if receiver is not None:
+        receiver = parse_field(("feeReceiver",), lambda text: recipient(text, "evm", escrows), receiver)
     fee_bps = payment.min_fee_bps if asked.fee_bps is None else asked.fee_bps
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 

@@ -80,7 +80,8 @@ def _collect(services: Services, payment: CommercePayment, now: datetime) -> Non
     try:
         operating.check_operator(services, payment)
         payment = _able_last(services, payment)
-        pending = reserve(payment, rules.operation_of(payment, OperationKind.AUTHORIZE, rules.Asked()), now)
+        operation = rules.operation_of(payment, OperationKind.AUTHORIZE, rules.Asked(), {})
+        pending = reserve(payment, operation, now)
         assert not isinstance(pending, Refusal), "it may be collected now"
         after = operating.advance(services, operating.begin(services, payment, pending))
     except Conflict as error:

@@ -70,11 +70,10 @@ def call_of(
     call = Call(key, payment.network, made.to, made.data, made.value, MOST_GAS, takes, account_id=payment.account_id)
     match pending.kind:
         case OperationKind.AUTHORIZE:
-            call = replace(call, takes=_taking_of(services, payment, pending), payer=pending.payer)
+            call = _taking(services, payment, pending, call)
             return _limit_foreign_code(services, pending, replace(call, prepays=2 * _FOLLOWING_GAS))
         case OperationKind.CHARGE:
-            call = replace(call, takes=_taking_of(services, payment, pending), payer=pending.payer)
-            return _limit_foreign_code(services, pending, call)
+            return _limit_foreign_code(services, pending, _taking(services, payment, pending, call))
         case OperationKind.CAPTURE:
             return replace(call, use=Use.PROTECTED if payment.captured else Use.PREPAID)
         case OperationKind.VOID:
@@ -85,9 +84,9 @@ def call_of(
             return replace(call, use=Use.PREPAID)
 
 
-def _taking_of(services: Services, payment: CommercePayment, pending: PendingOperation) -> Taking:
-    """What an authorization or charge takes from its payer: by an allowance for the contract that takes it, or by a
-    transfer that the payer has signed."""
+def _taking(services: Services, payment: CommercePayment, pending: PendingOperation, call: Call) -> Call:
+    """The call with what an authorization or charge takes from its payer: by an allowance for the contract that takes
+    it, or by a transfer that the payer has signed."""
     assert pending.payer is not None, "who pays is known when the operation is reserved"
     contracts = contracts_of(payment, services.settings.escrow_contracts)
     spenders = {
@@ -95,7 +94,8 @@ def _taking_of(services: Services, payment: CommercePayment, pending: PendingOpe
         Collector.ERC3009: contracts.erc3009,
         Collector.PERMIT2: address_of(PERMIT2, payment.network),
     }
-    return Taking(pending.payer, token_address(payment), spenders[pending.collector], pending.amount)
+    takes = Taking(pending.payer, token_address(payment), spenders[pending.collector], pending.amount)
+    return replace(call, takes=takes, payers=(pending.payer,))
 
 
 def _limit_foreign_code(services: Services, pending: PendingOperation, call: Call) -> Call:

@@ -119,7 +119,8 @@ def _renew_order(services: Services, request: Request, order: Order, amount: Bas
     if is_same or request.paid or order.paid_at is not None:
         return request
     found = _put(services, request, order.user_id, order.details_id, amount)
-    if not orders.is_of(order, found) or orders.deposit_address(request, found) != request.payee:
+    escrows = services.settings.escrow_contracts
+    if not orders.is_of(order, found) or orders.deposit_address(request, found, escrows) != request.payee:
         raise ProviderUnavailable("the order has another bank account or deposit address than before")
     take(services, found)
     return request
@@ -132,7 +133,7 @@ def _order_payout(
     rules.check_unpaid(request)
     found = _put(services, request, payer.user_id, account.details_id, amount)
     rules.check_same(found.user_id, found.account_id, payer, account)
-    address = orders.deposit_address(request, found)
+    address = orders.deposit_address(request, found, services.settings.escrow_contracts)
     return _store_deposit(services, request.request_id, payer, account, found, address)
 
 

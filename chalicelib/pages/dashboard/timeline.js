@@ -10,6 +10,9 @@ import { Rest } from "./parted.js";
 import { RefundTransfer } from "./refunds.js";
 import { Badge, Failure, Form, Hash, useLoad, useLook } from "./parts.js";
 
+/** @param {any} payment */
+const stated = (payment) => payment.statedAmount && t("timeline.stated", { amount: amount(payment.statedAmount) });
+
 /** @type {Record<string, string>} */
 const KINDS = { delivered: "good", failed: "bad" };
 
@@ -21,11 +24,11 @@ export function Timeline({ link, transfers, request, held, events, webhooks }) {
     ...transfers.map((/** @type {any} */ each) => ({
       key: `t${each.txHash}${each.logIndex}`, at: each.paidAt ?? each.detectedAt, hash: each.txHash, network: each.network, isBad: !each.counted, transfer: each,
       text: t("timeline.transfer", { amount: amount(each.amount ?? each.baseUnits), currency: each.currency ?? short(each.tokenAddress) }),
-      more: [word("label", each.classification), each.late && word("label", "late"), word("status", each.status), !held && recovery(each)].filter(Boolean).join(" · "),
+      more: [word("label", each.classification), each.late && word("label", "late"), word("status", each.status), stated(each), !held && recovery(each)].filter(Boolean).join(" · "),
     })),
     ...request.payments.filter((/** @type {any} */ each) => !hashes.has(each.destinationTxHash ?? each.sourceTxHash)).map((/** @type {any} */ each) => ({
       key: `p${each.destinationTxHash ?? each.sourceTxHash}`, at: each.timestamp, hash: each.destinationTxHash ?? each.sourceTxHash, network: each.destinationNetwork,
-      text: t("timeline.transfer", { amount: amount(each.receivedAmount), currency: each.receivedCurrency }), more: word("type", each.type),
+      text: t("timeline.transfer", { amount: amount(each.receivedAmount), currency: each.receivedCurrency }), more: [word("type", each.type), stated(each)].filter(Boolean).join(" · "),
     })),
     ...(held?.events ?? []).map((/** @type {any} */ each) => ({
       key: `h${each.type}${each.transactionHash}`, at: each.timestamp, hash: each.transactionHash, network: held.network, isBad: each.type === "FAILED", text: word("escrow", each.type),

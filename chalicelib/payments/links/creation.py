@@ -77,7 +77,8 @@ def build_link(
     creator_wallet: str | None = None,
 ) -> PayableLink:
     """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
-    fee = fees.resolve(Fee(draft.fee_percentage, draft.fee_address), owner.settings.fee, family_of(targets[0].token))
+    requested, family = Fee(draft.fee_percentage, draft.fee_address), family_of(targets[0].token)
+    fee = fees.resolve(requested, owner.settings.fee, family, terms.requests.escrows)
     token = ids.ulid(now, entropy)
     link = Link(
         token=token,

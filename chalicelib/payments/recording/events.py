@@ -13,7 +13,7 @@ from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import labels
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.payments.requests.rules import currency_of
+from chalicelib.payments.requests.rules import currency_of, stated_field
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -39,6 +39,7 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
         payerIdentifier=payable.link.payer_identifier if payable.link else None,
         payerAddress=payment.payer,
         labels=labels.of_payment(payable, request, payment),
+        **stated_field(payment),
     )
 
 

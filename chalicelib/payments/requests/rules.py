@@ -1,8 +1,9 @@
-"""The currencies of a request, the amount still owed, and the payee's name."""
+"""The currencies of a request, the amount still owed, what its payments say, and the payee's name."""
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, require_token
+from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 
 
@@ -24,6 +25,12 @@ def remaining(request: Request) -> BaseUnits:
 def amount_text(units: int, request: Request) -> str:
     """An amount in the units of the request's amount, as decimal text in its invoice currency."""
     return format_amount(units, on_chain_decimals(invoice_of(request)))
+
+
+def stated_field(payment: Payment) -> dict[str, str]:
+    """What the payment's event says was paid, in units of the token, as `statedAmount`; empty if that arrived."""
+    stated = payment.stated_amount
+    return {} if stated is None else {"statedAmount": format_amount(stated, require_token(payment.currency).decimals)}
 
 
 def name_of(request: Request) -> str | None:

@@ -6,7 +6,7 @@ from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMI
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
-from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
+from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, stated_field
 from chalicelib.payments.transactions import TransactionAnswer, explanation_answer, transaction_answer
 from chalicelib.payments.transfers import flows, order_refunds
 from chalicelib.payments.transfers.flows import ListedTransfer, Listing
@@ -87,6 +87,7 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         recoveryAction=each.action,
         refund=_refund(listed.refund, value_form) if listed.refund else None,
         refundUnavailable=listed.unavailable,
+        **(stated_field(paid) if paid else {}),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.transactions import ExplanationAnswer, TransactionAnswer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction, TransfersOfChildren
 from chalicelib.platform.http.errors import details_of
@@ -70,6 +71,7 @@ class TransferAnswer(Output):
     currency: str | None = Field(description="null for a token that is not in the catalogue")
     tokenAddress: str | None = Field(description="null for the native coin")
     amount: str | None = Field(description="null for a token that is not in the catalogue")
+    statedAmount: StatedAmount
     baseUnits: str
     invoiceCurrency: str = Field(description="The currency id of the request's amount")
     expectedAmount: str = Field(description="The amount of the request, in invoiceCurrency")

@@ -40,7 +40,7 @@ class Moves:
     def create_payee_destination(self, store: MemoryStore, wallet: EvmWallet, token: str, headers: Headers) -> Answer:
         (client,) = [each for each in store.all(ClientId) if each.client_id == self.team.client_id]
         services = self.team.world.services
-        nonce = payees.issue_nonce(services, client, parse_route(wallet.address, token, SEPOLIA), Action.ADD)
+        nonce = payees.issue_nonce(services, client, parse_route(wallet.address, token, SEPOLIA, {}), Action.ADD)
         body = {"nonce": nonce.nonce, "signature": sign(wallet, signing_data(nonce, services.settings.brand))}
         return self.call("create_payee_destination", headers, body)
 

@@ -49,7 +49,7 @@ def signed_destination(team: Team) -> Answer:
     services, thief = team.world.services, evm_wallet("thief")
     client = services.store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(team.client_id)))
     assert client is not None
-    nonce = payees.issue_nonce(services, client, parse_route(thief.address, FUSDC_SEPOLIA, SEPOLIA), Action.ADD)
+    nonce = payees.issue_nonce(services, client, parse_route(thief.address, FUSDC_SEPOLIA, SEPOLIA, {}), Action.ADD)
     body = {"nonce": nonce.nonce, "signature": sign(thief, signing_data(nonce, services.settings.brand))}
     return team.call("create_payee_destination", {**team.by_key(), "x-client-id": team.client_id}, body)
 

@@ -320,7 +320,7 @@ def test_a_destination_that_a_wallet_signs_for_a_client_id_waits_longer_than_its
     services = team.world.services
     client = services.store.get(ClientId, ClientId.KEY.of(credential_hash=credential_hash(team.client_id)))
     assert client is not None
-    route = parse_route(team.wallet.address, FUSDC_SEPOLIA, SEPOLIA)
+    route = parse_route(team.wallet.address, FUSDC_SEPOLIA, SEPOLIA, {})
     nonce = payees.issue_nonce(services, client, route, Action.ADD)
     signature = sign(team.wallet, signing_data(nonce, services.settings.brand))
     headers = {**team.by_key(), "x-client-id": team.client_id}

@@ -12,6 +12,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
+from tests.fakes.escrows import CONTRACTS
 from tests.fakes.world import FEE_ADDRESS, START, WALLET
 
 LATER = START + timedelta(minutes=1)
@@ -24,7 +25,7 @@ def entropy() -> Callable[[int], bytes]:
 
 
 def made(settings: ClientIdSettings) -> ClientId:
-    return new_client_id("acct", settings, START, entropy())
+    return new_client_id("acct", settings, {}, START, entropy())
 
 
 def test_a_new_client_id_is_active_without_label_and_domains_unless_they_are_given() -> None:
@@ -34,6 +35,22 @@ def test_a_new_client_id_is_active_without_label_and_domains_unless_they_are_giv
     )
     assert one == expected
     assert made({"label": "web"}).label == "web"
+
+
+@pytest.mark.parametrize("name", CONTRACTS.names)
+def test_a_contract_that_only_a_setting_of_the_deployment_names_is_no_payee_nor_fee_address(name: str) -> None:
+    address = CONTRACTS.names[name]
+    wanted: tuple[tuple[str, ClientIdSettings], ...] = (
+        ("allowedPayees", {"allowed_payees": [address.lower()]}),
+        ("feeAddress", {"fee_percentage": "1", "fee_address": address}),
+        ("operatorWalletAddress", {"operator_wallet_address": address}),
+    )
+    for field, settings in wanted:
+        assert made(settings), "without that setting it is an address like others"
+        with pytest.raises(BadRequest, match=rf"^{field}.*is the contract of {name}, "):
+            new_client_id("acct", settings, {"sepolia": CONTRACTS}, START, entropy())
+        with pytest.raises(BadRequest, match=rf"^{field}.*is the contract of {name}, "):
+            apply_settings(made({}), settings, {"sepolia": CONTRACTS}, LATER)
 
 
 def test_domains_are_stored_as_browsers_send_them_and_once() -> None:
@@ -60,7 +77,7 @@ def test_a_fee_needs_an_address_and_an_address_no_fee() -> None:
         made({"fee_percentage": "1"})
     assert made({"fee_address": FEE_ADDRESS}).fee_percentage is None
     with pytest.raises(BadRequest, match="feeAddress is required when feePercentage is set"):
-        apply_settings(made(FEE), {"fee_address": None}, LATER)
+        apply_settings(made(FEE), {"fee_address": None}, {}, LATER)
 
 
 @pytest.mark.parametrize(("field", "name"), [("fee_address", "feeAddress"), ("operator_wallet_address", "operatorWalletAddress")])
@@ -78,18 +95,18 @@ def test_an_address_is_stored_with_its_checksum_and_is_not_zero(field: str, name
 
 def test_a_change_is_dated_and_leaves_the_rest_and_none_unsets() -> None:
     one = made({**FEE, "label": "one", "allowed_domains": ["https://shop.example"]})
-    changed = apply_settings(one, {"label": "two"}, LATER)
+    changed = apply_settings(one, {"label": "two"}, {}, LATER)
     assert (changed.label, changed.updated_at, changed.created_at) == ("two", LATER, START)
     assert (changed.allowed_domains, changed.fee_percentage) == (("https://shop.example",), "1.5")
-    unset = apply_settings(one, {"fee_percentage": None, "fee_address": None}, LATER)
+    unset = apply_settings(one, {"fee_percentage": None, "fee_address": None}, {}, LATER)
     assert (unset.fee_percentage, unset.fee_address) == (None, None)
 
 
 def test_a_revoked_client_id_stays_revoked_and_an_inactive_one_may_come_back() -> None:
-    revoked = apply_settings(made({}), {"status": CredentialStatus.REVOKED}, LATER)
+    revoked = apply_settings(made({}), {"status": CredentialStatus.REVOKED}, {}, LATER)
     for status in (CredentialStatus.ACTIVE, CredentialStatus.INACTIVE):
         with pytest.raises(BadRequest, match="cannot reactivate revoked ID"):
-            apply_settings(revoked, {"status": status}, LATER)
-    assert apply_settings(revoked, {"label": "old"}, LATER).status is CredentialStatus.REVOKED
-    inactive = apply_settings(made({}), {"status": CredentialStatus.INACTIVE}, LATER)
-    assert apply_settings(inactive, {"status": CredentialStatus.ACTIVE}, LATER).status is CredentialStatus.ACTIVE
+            apply_settings(revoked, {"status": status}, {}, LATER)
+    assert apply_settings(revoked, {"label": "old"}, {}, LATER).status is CredentialStatus.REVOKED
+    inactive = apply_settings(made({}), {"status": CredentialStatus.INACTIVE}, {}, LATER)
+    assert apply_settings(inactive, {"status": CredentialStatus.ACTIVE}, {}, LATER).status is CredentialStatus.ACTIVE

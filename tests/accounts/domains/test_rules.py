@@ -26,7 +26,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.credentials.records import CredentialStatus
 from tests.fakes.world import START
 
-CLIENT = new_client_id("acct", {"label": "Ann's Shop"}, START, lambda n: b"\x07" * n)
+CLIENT = new_client_id("acct", {"label": "Ann's Shop"}, {}, START, lambda n: b"\x07" * n)
 HOUR = timedelta(hours=1)
 
 

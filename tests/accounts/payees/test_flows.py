@@ -51,7 +51,7 @@ def asked(
     action: Action = Action.ADD,
 ) -> tuple[str, str]:
     """A nonce and the wallet's signature."""
-    route = parse_route(wallet.address, token, chain_id)
+    route = parse_route(wallet.address, token, chain_id, {})
     nonce = flows.issue_nonce(world.services, client, route, action)
     return nonce.nonce, sign(wallet, signing_data(nonce, world.services.settings.brand))
 

@@ -132,11 +132,11 @@ def test_a_route_needs_a_catalogued_token_and_addresses_of_its_chain(
     wallet: str, token: str, chain_id: int, message: str
 ) -> None:
     with pytest.raises(BadRequest, match=message):
-        parse_route(wallet, token, chain_id)
+        parse_route(wallet, token, chain_id, {})
 
 
 def test_a_route_is_spelt_as_in_the_catalogue() -> None:
-    route = parse_route(WALLET.address.lower(), USDC_BASE.lower(), BASE)
+    route = parse_route(WALLET.address.lower(), USDC_BASE.lower(), BASE, {})
     assert (route.wallet, route.token_address) == (WALLET.address, USDC_BASE)
 
 

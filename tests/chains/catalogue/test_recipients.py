@@ -18,7 +18,7 @@ WALLET_TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -> None:
     for name, address in contracts_on(chain.name).items():  # type: ignore[attr-defined]
         with pytest.raises(BadRequest, match="is the contract of .*funds sent there are lost"):
-            recipient(address, "tron" if address.startswith("T") else "evm")
+            recipient(address, "tron" if address.startswith("T") else "evm", {})
         assert name
 
 
@@ -27,35 +27,35 @@ def test_every_token_of_the_catalogue_is_refused() -> None:
     assert len(tokens) > 50
     for token in tokens:
         with pytest.raises(BadRequest, match="is the contract of"):
-            recipient(token.address, "tron" if token.type == "TRC20" else "evm")
+            recipient(token.address, "tron" if token.type == "TRC20" else "evm", {})
 
 
 def test_a_contract_is_refused_in_any_case_of_its_letters() -> None:
     proxy = address_of("ERC20FeeProxy", "base")
     for text in (proxy, proxy.lower(), "0x" + proxy[2:].upper()):
         with pytest.raises(BadRequest, match="is the contract of ERC20FeeProxy"):
-            recipient(text, "evm")
+            recipient(text, "evm", {})
     with pytest.raises(BadRequest, match="is the contract of USDC-base"):
-        recipient(require_token("USDC-base").address.lower(), "evm")
+        recipient(require_token("USDC-base").address.lower(), "evm", {})
 
 
 def test_the_zero_address_is_refused_in_both_spellings() -> None:
     for text, family in ((ZERO_ADDRESS, "evm"), (tron_address_of(bytes(20)), "tron")):
         with pytest.raises(BadRequest, match="is the zero address: funds sent there are lost"):
-            recipient(text, family)
+            recipient(text, family, {})
 
 
 def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:
-    assert recipient(WALLET.lower(), "evm").lower() == WALLET.lower()
-    assert recipient(WALLET.lower(), "evm") != WALLET.lower()
-    assert recipient(WALLET_TRON, "tron") == WALLET_TRON
+    assert recipient(WALLET.lower(), "evm", {}).lower() == WALLET.lower()
+    assert recipient(WALLET.lower(), "evm", {}) != WALLET.lower()
+    assert recipient(WALLET_TRON, "tron", {}) == WALLET_TRON
     with pytest.raises(BadRequest, match="Invalid EVM address"):
-        recipient(WALLET_TRON, "evm")
+        recipient(WALLET_TRON, "evm", {})
 
 
 @pytest.mark.parametrize("name", CONTRACTS.names)
 def test_a_contract_that_only_the_setting_names_is_refused_by_its_name(name: str) -> None:
     address = CONTRACTS.names[name]
-    assert recipient(address, "evm") == address
+    assert recipient(address, "evm", {}) == address
     with pytest.raises(BadRequest, match=f"is the contract of {name}, .*funds sent there are lost"):
         recipient(address.lower(), "evm", {"sepolia": CONTRACTS})

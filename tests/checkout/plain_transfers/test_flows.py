@@ -28,7 +28,7 @@ OTHER = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 
 @pytest.fixture
 def request_of(world: World) -> Request:
-    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), ())
+    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), (), {})
     save_many(world.services, [made])
     return made
 
@@ -72,7 +72,7 @@ def test_no_more_than_the_fee_waits_for_more(world: World, request_of: Request) 
 
 
 def test_an_address_that_is_not_that_of_the_terms_is_refused(world: World) -> None:
-    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), ())
+    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), (), {})
     assert made.plain_transfer is not None
     other = replace(made, plain_transfer=replace(made.plain_transfer, address=OTHER))
     save_many(world.services, [other])

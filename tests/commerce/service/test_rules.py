@@ -15,6 +15,7 @@ from chalicelib.commerce.service import rules
 from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.access.modes import Mode
 from tests.fakes.commerce import BUYER, OTHER, new_payment
+from tests.fakes.escrows import CONTRACTS
 from tests.fakes.world import PAYEE, START
 
 FEES = "0x" + "9" * 40
@@ -102,10 +103,10 @@ def test_a_client_id_alone_chooses_no_authorized_amount_and_neither_it_nor_a_ses
 
 def test_an_authorization_has_the_amount_collector_and_signature_that_were_sent() -> None:
     sent = Asked(30, BUYER, Collector.ERC3009.value, "0xABCD")
-    operation = rules.operation_of(payment(), OperationKind.AUTHORIZE, sent)
+    operation = rules.operation_of(payment(), OperationKind.AUTHORIZE, sent, {})
     assert (operation.kind, operation.amount, operation.payer) == (OperationKind.AUTHORIZE, 30, BUYER)
     assert (operation.collector, operation.signature) == (Collector.ERC3009, "abcd")
-    plain = rules.operation_of(payment(), OperationKind.AUTHORIZE, Asked())
+    plain = rules.operation_of(payment(), OperationKind.AUTHORIZE, Asked(), {})
     assert (plain.amount, plain.collector, plain.signature) == (None, Collector.PRE_APPROVAL, None)
     assert (plain.fee_bps, plain.fee_receiver) == (0, None)
 
@@ -117,24 +118,28 @@ def test_a_charge_and_a_capture_have_the_fee_that_was_sent_or_the_least_one() ->
         ({"fee_bps": 0}, 0, None),
         ({"fee_bps": 250, "fee_receiver": FEES}, 250, FEES),
     ):
-        captured = rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, **fee))
+        captured = rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, **fee), {})
         assert (captured.kind, captured.amount) == (OperationKind.CAPTURE, 30)
-        charged = rules.operation_of(terms, OperationKind.CHARGE, Asked(40, **fee))
+        charged = rules.operation_of(terms, OperationKind.CHARGE, Asked(40, **fee), {})
         assert (charged.kind, charged.amount, charged.payer) == (OperationKind.CHARGE, 40, BUYER)
         for operation in (captured, charged):
             assert (operation.fee_bps, operation.fee_receiver) == (bps, receiver)
     with pytest.raises(ValidationFailed, match="feeReceiver"):
-        rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, fee_receiver="0x12"))
+        rules.operation_of(terms, OperationKind.CAPTURE, Asked(30, fee_receiver="0x12"), {})
+    for kind in (OperationKind.CAPTURE, OperationKind.CHARGE):
+        with pytest.raises(ValidationFailed, match="is the contract of AuthCaptureEscrow"):
+            sent = Asked(30, BUYER, fee_bps=250, fee_receiver=CONTRACTS.escrow)
+            rules.operation_of(terms, kind, sent, {"sepolia": CONTRACTS})
 
 
 def test_a_void_has_the_merchants_reason_and_a_refund_its_amount() -> None:
-    void = rules.operation_of(payment(**OPEN), OperationKind.VOID, Asked(reason="out of stock"))
-    refund = rules.operation_of(payment(**OPEN), OperationKind.REFUND, Asked(7))
+    void = rules.operation_of(payment(**OPEN), OperationKind.VOID, Asked(reason="out of stock"), {})
+    refund = rules.operation_of(payment(**OPEN), OperationKind.REFUND, Asked(7), {})
     assert (void.kind, void.amount, void.reason) == (OperationKind.VOID, None, "out of stock")
     assert (refund.kind, refund.amount) == (OperationKind.REFUND, 7)
     sent = Asked(7, OTHER, Collector.ERC3009.value, "0xab", 60, FEES)
     for kind in (OperationKind.VOID, OperationKind.REFUND):
-        operation = rules.operation_of(payment(min_fee_bps=50, **OPEN), kind, sent)
+        operation = rules.operation_of(payment(min_fee_bps=50, **OPEN), kind, sent, {})
         assert (operation.payer, operation.collector, operation.signature) == (None, Collector.PRE_APPROVAL, None)
         assert (operation.fee_bps, operation.fee_receiver) == (0, None)
 

@@ -47,7 +47,7 @@ def test_a_call_is_for_the_account_of_the_payment_and_has_a_limit_of_gas(commerc
     assert (made.key, made.network) == ("key", "sepolia")
     assert (made.to, made.data, made.value) == (MADE.to, MADE.data, MADE.value)
     assert (made.account_id, made.gas_limit, made.runs_foreign_code) == ("acct", 600_000, False)
-    assert (made.takes, made.payer) == (None, None)
+    assert (made.takes, made.payers) == (None, ())
 
 
 @pytest.mark.parametrize("kind", [KINDS.AUTHORIZE, KINDS.CHARGE])
@@ -59,7 +59,7 @@ def test_what_a_call_takes_from_whom_is_stated_and_its_reverts_are_the_payers(ki
     }
     for collector, spender in spenders.items():
         made = call(commerce, kind, collector=collector, signature="5a" * 65)
-        assert made.takes is not None and made.payer == BUYER
+        assert made.takes is not None and made.payers == (BUYER,)
         assert (made.takes.wallet, made.takes.spender, made.takes.amount) == (BUYER, spender, 10)
 
 

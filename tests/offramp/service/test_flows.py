@@ -20,6 +20,7 @@ from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderUnava
 from chalicelib.platform.services import Services
 from chalicelib.webhooks.outbox import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
+from tests.fakes.escrows import CONTRACTS
 from tests.fakes.offramps import (
     DETAILS,
     PERSON,
@@ -238,6 +239,22 @@ def test_a_deposit_address_of_another_network_is_not_taken(world: World) -> None
     with pytest.raises(ProviderUnavailable):
         choose(world, request)
     assert load_request(world.services, request).payee == ""
+
+
+def test_a_deposit_address_that_is_a_contract_of_a_setting_is_not_taken(world: World) -> None:
+    store_payer(world.services)
+    request = unpaid(world)
+    choose(world, store_request(world.services, payee="", is_crypto_to_fiat=True))
+    settings = replace(world.services.settings, escrow_contracts={"sepolia": CONTRACTS})
+    configured = replace(world.services, settings=settings)
+    provider = world.compliance.provider
+    made = dict(next(iter(provider.resources["orders"].values())))
+    made |= {"id": f"offramp_{request.request_id}", "depositAddress": CONTRACTS.escrow}
+    provider.resources["orders"][made["id"]] = made
+    with pytest.raises(ProviderUnavailable):
+        choose(world, request, services=configured)
+    assert load_request(world.services, request).payee == ""
+    assert choose(world, request).payee == CONTRACTS.escrow, "without the setting it is an address like others"
 
 
 def test_a_paid_request_goes_through_every_step_to_its_end(world: World) -> None:

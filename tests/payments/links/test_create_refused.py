@@ -355,3 +355,4 @@ def test_an_escrow_that_only_the_setting_names_is_no_payee(shop: Shop) -> None:
     refused(shop.create(item(payee=escrow)), "requests.0.payee", "is the contract of AuthCaptureEscrow")
     by_id = destination_id(Destination(escrow, 11155111, FUSDC))
     refused(shop.create(by_destination(by_id)), "requests.0.destinationId", "is the contract of AuthCaptureEscrow")
+    refused(shop.create(feePercentage="1", feeAddress=escrow), "feeAddress", "is the contract of AuthCaptureEscrow")

@@ -1,5 +1,6 @@
 """What counts of a payment is what arrived, by the token's own logs at every node that has it."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,9 +14,12 @@ from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.search.payments.schemas import payment_answer
+from infra import admin
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import World, in_process_aws
 from tests.payments.scanning.test_agreement import AMOUNT, Group
+from tests.support.keyed import Sent
 
 
 def keeps_one_percent(amount: int) -> int:
@@ -58,6 +62,43 @@ def test_a_token_that_keeps_a_part_pays_what_arrived(client: Any, moved: Callabl
     group.nodes[0].pay(payment.requests[0], amount=AMOUNT)
     group.tick()
     assert group.world.load(payment).link.status is LinkStatus.COMPLETED, "the rest is paid as any rest is"
+
+
+@pytest.mark.parametrize("moved", [None, keeps_one_percent])
+def test_what_was_said_to_be_paid_is_told_beside_what_arrived_where_that_is_less(
+    client: Any, moved: Callable[[int], int] | None
+) -> None:
+    group = Group(client, 2)
+    for node in group.nodes:
+        node.moved = moved or node.moved
+    world, services = group.world, group.world.services
+    world.account_id = admin.create_account(services, "shop")
+    key = admin.create_api_key(services, world.account_id, "server")
+    world.register_webhook()
+    payment = world.create_link()
+    group.nodes[0].pay(payment.requests[0])
+    group.tick()
+    path = {"request_id": payment.requests[0].request_id}
+
+    def read(name: str, path: Mapping[str, str]) -> dict[str, Any]:
+        reply = Sent(name, None, {"x-api-key": key}, dict(path), key=None).to(services)
+        assert reply.status == 200
+        return dict(reply.json)
+
+    (item,) = read("read_request", path)["payments"]
+    (transfer,) = read("list_transfers_of_request", path)["transfers"]
+    (listed,) = read("list_transfers", {"token": payment.link.token})["transfers"]
+    (recorded,) = payments(world, payment)
+    found = payment_answer(recorded, payment.requests[0], "service", shows_customer=False)
+    world.drain()
+    bodies = [json.loads(each.body) for each in world.receiver.posted]
+    (event,) = [each for each in bodies if each["event"] in ("payment.partial", "payment.confirmed")]
+    shown = [item, transfer, listed, found.model_dump(exclude_unset=True), event]
+    if moved is None:
+        assert not any("statedAmount" in each for each in shown)
+        return
+    assert [each["statedAmount"] for each in shown] == ["12.5"] * 5
+    assert [each["amount"] for each in shown] == ["12.375"] * 5
 
 
 @pytest.mark.parametrize("count", [1, 2])

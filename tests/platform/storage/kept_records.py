@@ -834,6 +834,7 @@ RECORDS: dict[str, Record] = {
     "client id, which has transactions sent": replace(CLIENT_ID, may_execute=True),
     "what the calls for an account may cost": AccountUse("sepolia", ACCOUNT, "2026-11-20", BaseUnits(10**18)),
     "reverts of an account": Reverts("base", ACCOUNT, 4, NOW, version=3),
+    "reverts of a payer": Reverts("base", f"payer/{WALLET.lower()}", 1, NOW, None, CALL.call_key, NOW + HOUR, version=2),
     "payment intent": PAYMENT_INTENT,
     "gasless payment": GASLESS,
     "gasless payment, signed": replace(
@@ -1068,6 +1069,7 @@ RECORDS: dict[str, Record] = {
     "transaction of the relayer that spends what is held": replace(RELAYED, nonce=14, moves=MOVE, is_counted=True),
     "transaction of the relayer, unknown": replace(RELAYED, nonce=15, nonce_used_since=NOW, nonce_used_at=27_000_000),
     "progress of the relayer, searching": RelayerProgress("base", WALLET, 12, NOW, 27_000_000, 27_000_010, version=41),
+    "transaction of the relayer, of several payers": replace(RELAYED, nonce=16, payers=("payer/0x01", "payer/0x02")),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
     "stop": Stop(NOW, "a drill"),
     "request, to a name": replace(REQUEST, payee_name=PAYEE_NAME),

@@ -28,6 +28,7 @@ ADDED: dict[str, set[str]] = {
     "ClientId": {"may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number", "is_confirmed"},
+    "RelayedTransaction": {"payers"},
     "Link": {"has_known_payees", "is_being_cancelled"},
     "Request": {"paid_when_cancelled"},
 }

@@ -115,7 +115,7 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: "A
     call = Call(key, intent.network, made.to, made.data, made.value, _MOST_GAS[kind], account_id=intent.account_id)
     if kind not in ("permit", "take"):
         return replace(call, use=Use.PREPAID)
-    call = replace(call, payer=intent.payer)
+    call = replace(call, payers=(intent.payer,))
     if kind == "take":
         spender, token = address_of(PERMIT2, intent.network), intent.permit.source.token
         takes = Taking(intent.payer, token, spender, intent.taking)

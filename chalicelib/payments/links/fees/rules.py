@@ -1,7 +1,7 @@
 """Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from chalicelib.base import money
 from chalicelib.base.addresses import address_of_family
@@ -13,6 +13,9 @@ from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.requests.rules import invoice_of
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 Bearer = Literal["payer", "payee"]
 
@@ -42,12 +45,12 @@ class FeePlan:
         return BaseUnits(self.gross + self.charged)
 
 
-def resolve(requested: Fee, client_fee: Fee, family: str) -> Fee:
+def resolve(requested: Fee, client_fee: Fee, family: str, escrows: "Escrows") -> Fee:
     """The fee of a link on a network of that family: the client id's, or the requested one if that is zero or missing.
 
-    Supplement, 4.6. Normalises addresses. Raises BadRequest.
+    Supplement, 4.6. Normalises addresses. Raises BadRequest, also for `escrows`, which receive nothing (`recipient`).
     """
-    checked = _check_requested(requested, family)
+    checked = _check_requested(requested, family, escrows)
     if not client_fee.is_charged:
         return checked
     assert client_fee.address is not None
@@ -61,7 +64,7 @@ def resolve(requested: Fee, client_fee: Fee, family: str) -> Fee:
     return client_fee
 
 
-def _check_requested(requested: Fee, family: str) -> Fee:
+def _check_requested(requested: Fee, family: str, escrows: "Escrows") -> Fee:
     """The requested fee, with its address normalised. Raises BadRequest, also for the zero address: the proxies would
     not transfer such a fee (onchain facts, 3.1)."""
     if requested.percentage is not None:
@@ -71,7 +74,7 @@ def _check_requested(requested: Fee, family: str) -> Fee:
     if requested.address is None:
         return requested
     try:
-        return Fee(requested.percentage, recipient(requested.address, family))
+        return Fee(requested.percentage, recipient(requested.address, family, escrows))
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 
@@ -104,7 +107,7 @@ def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bea
         gross = money.parse_amount(amount, token.decimals)
     except BadRequest as error:
         raise ValidationFailed((Problem(("amount",), error.message),)) from None
-    fee = resolve(Fee(), client_fee, family_of(token))
+    fee = resolve(Fee(), client_fee, family_of(token), {})
     return FeePlan(flow, default_bearer, token.decimals, gross, fee.on(gross), fee)
 
 

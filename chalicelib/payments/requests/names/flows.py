@@ -152,7 +152,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
     if address is None:
         raise BadRequest(f"has no address in ENS for {network}; check how it is written, or {ADVICE}")
     try:
-        recipient(address, "evm")
+        recipient(address, "evm", services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
     return _Found(address, _names_itself(services, node, address, coin, name, deadline))

@@ -34,7 +34,7 @@ def with_address(
             return request
         rules.check_may_ask(owner)
     is_public = owner.mode is Mode.CLIENT_ID
-    made = rules.with_address(request, fee, path, is_public=is_public)
+    made = rules.with_address(request, fee, path, services.settings.escrow_contracts, is_public=is_public)
     counts = _counts(services, request.network)
     reason = rules.none_left(counts, owner.account_id, is_public)
     if reason is not None:

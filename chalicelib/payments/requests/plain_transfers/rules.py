@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest, Forbidden
@@ -18,6 +19,9 @@ from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.escrows import Escrows
 
 WATCHED_FOR = timedelta(days=90)
 FIELD = "plainTransfer"
@@ -54,8 +58,11 @@ def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: boo
     return None
 
 
-def with_address(request: Request, fee: Fee, path: Path, *, is_public: bool = False) -> Request:
-    """The request with an address for plain transfers. `fee` is what each payment from it pays, for its whole amount.
+def with_address(
+    request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False
+) -> Request:
+    """The request with an address for plain transfers. `fee` is what each payment from it pays, for its whole amount;
+    `escrows` are contracts that receive nothing (`recipient`).
 
     Raises ValidationFailed, which says why it cannot have one.
     """
@@ -63,7 +70,7 @@ def with_address(request: Request, fee: Fee, path: Path, *, is_public: bool = Fa
     if reason is not None:
         raise refuse_field((*path, FIELD), reason)
     charged = fee.on(request.amount)
-    receiver = _receiver(fee, currency_of(request)) if charged else None
+    receiver = _receiver(fee, currency_of(request), escrows) if charged else None
     terms = _terms(request, charged, receiver)
     until = request.created_at + WATCHED_FOR
     own = PlainTransfer(plain_transfer_address(terms), until, charged, receiver, is_public)
@@ -116,10 +123,10 @@ def amount_to_send(request: Request) -> BaseUnits:
     return BaseUnits(left + own.fee_amount) if left and own is not None else BaseUnits(0)
 
 
-def _receiver(fee: Fee, token: Token) -> str:
+def _receiver(fee: Fee, token: Token, escrows: "Escrows") -> str:
     assert fee.address is not None, "a fee is charged only with an address"
     try:
-        return recipient(fee.address, family_of(token))
+        return recipient(fee.address, family_of(token), escrows)
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 

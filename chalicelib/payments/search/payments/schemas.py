@@ -14,7 +14,9 @@ from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, re
 from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.payments.records import Direction, Payment
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import stated_field
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests.listed import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer
@@ -138,6 +140,7 @@ class PaymentAnswer(Output):
         "for the request is `convertedAmountDestination`, or the same if that is null. In `payments` of "
         "`GET /v2/request/{requestId}` `amount` is what it counts, in the invoice currency, and `paidAmount` is this"
     )
+    statedAmount: StatedAmount
     sourceNetwork: str
     destinationNetwork: str
     sourceTxHash: str | None
@@ -209,6 +212,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
             hasBeenPaid=request is not None and request.is_settled,
             customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
         ),
+        **stated_field(payment),
         **({"rateProvider": provider_of(rate.source)} if rate is not None else {}),
     )
 

@@ -14,7 +14,7 @@ from chalicelib.payments.requests.names.schemas import name_fields
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.plain_transfers.schemas import plain_transfer_field
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining
+from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining, stated_field
 from chalicelib.payments.search.requests.rules import FoundRequest, shown_rate
 from chalicelib.payments.search.requests.schemas import (
     Breakdown,
@@ -72,7 +72,7 @@ def payment_item(payment: Payment, request: Request, processor: str) -> PaymentI
         conversionRateDestination=_price(rate),
         convertedAmountSource=moved if rate else None,
         convertedAmountDestination=counts if rate else None,
-        **without_none({"rateProvider": rate and rate.source}),
+        **without_none({"rateProvider": rate and rate.source, **stated_field(payment)}),
         paidAmount=moved,
         paidCurrency=token.symbol,
         paidNetwork=payment.network,

@@ -10,6 +10,7 @@ from chalicelib.payments.events import customer_fields, without_none
 from chalicelib.payments.links.schemas import CrosschainIntentAnswer
 from chalicelib.payments.rates.records import RateSource
 from chalicelib.payments.requests.names.schemas import PayeeNameAnswer
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.requests.plain_transfers.schemas import PlainTransferAnswer
 from chalicelib.payments.requests.records import CustomerInfo
 from chalicelib.platform.http.schemas import Output, unsent
@@ -71,6 +72,7 @@ class PaymentItem(Output):
     paidCurrency: str
     paidNetwork: str
     receivedAmount: str = Field(description="What the payee received: the same, as payments stay on one network")
+    statedAmount: StatedAmount
     receivedCurrency: str
     receivedNetwork: str
     detectionSource: str = Field(description="Who found it on the chain: this service")

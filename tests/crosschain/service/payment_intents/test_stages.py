@@ -201,7 +201,7 @@ def test_what_follows_the_taking_is_counted_with_it_and_only_a_wallets_code_has_
 def test_what_the_payer_can_make_revert_is_the_payers_and_says_what_it_takes(signed: PaymentIntent) -> None:
     made = stages.take_call(signed)
     take, permit, spend = (stages.call_of(signed, step, made) for step in ("take", "permit", "spend/1"))
-    assert (take.payer, permit.payer, spend.payer) == (signed.payer, signed.payer, None)
+    assert (take.payers, permit.payers, spend.payers) == ((signed.payer,), (signed.payer,), ())
     spender = address_of(PERMIT2, "base")
     assert take.takes == Taking(signed.payer, signed.permit.source.token, spender, signed.taking)
     assert (permit.takes, spend.takes) == (None, None)

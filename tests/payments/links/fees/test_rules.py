@@ -76,17 +76,17 @@ def test_a_link_without_a_fee_has_a_plan_without_fees() -> None:
 
 def test_the_client_ids_fee_comes_first_unless_it_is_none_or_zero() -> None:
     asked = Fee("1", FEE_ADDRESS)
-    assert resolve(asked, CLIENT_FEE, "evm") == CLIENT_FEE
+    assert resolve(asked, CLIENT_FEE, "evm", {}) == CLIENT_FEE
     for none in (Fee(), Fee("0", PAYEE), Fee("0.00", PAYEE), Fee(None, PAYEE)):
-        assert resolve(asked, none, "evm") == asked
+        assert resolve(asked, none, "evm", {}) == asked
     assert plan_of(link(("100", "fUSDC-sepolia"), client=ClientSettings("2", PAYEE))) == preview(
         "100", "fUSDC-sepolia", CLIENT_FEE, Flow.GET_PAID, "payer"
     )
 
 
 def test_a_fee_address_is_of_the_family_of_the_link() -> None:
-    assert resolve(Fee("1", FEE_ADDRESS.lower()), Fee(), "evm").address == FEE_ADDRESS
-    assert resolve(Fee("1", TRON_ADDRESS), Fee(), "tron").address == TRON_ADDRESS
+    assert resolve(Fee("1", FEE_ADDRESS.lower()), Fee(), "evm", {}).address == FEE_ADDRESS
+    assert resolve(Fee("1", TRON_ADDRESS), Fee(), "tron", {}).address == TRON_ADDRESS
     for asked, of_client, family, hint in (
         (Fee("1", TRON_ADDRESS), Fee(), "evm", "feeAddress: Invalid EVM"),
         (Fee("1", FEE_ADDRESS), Fee(), "tron", "feeAddress: Invalid Tron"),
@@ -95,7 +95,7 @@ def test_a_fee_address_is_of_the_family_of_the_link() -> None:
         (Fee("1", "0x" + "0" * 40), Fee(), "evm", "zero address"),
     ):
         with pytest.raises(BadRequest, match=hint):
-            resolve(asked, of_client, family)
+            resolve(asked, of_client, family, {})
 
 
 def test_a_preview_of_a_symbol_alone_is_in_dollars_whatever_the_network() -> None:
@@ -114,25 +114,25 @@ def test_a_preview_of_anything_else_is_refused(currency: str) -> None:
 @pytest.mark.parametrize("percentage", ["1", "0"])
 def test_a_fee_percentage_wants_an_address(percentage: str) -> None:
     with pytest.raises(BadRequest, match="feeAddress is required when feePercentage is set"):
-        resolve(Fee(percentage, None), Fee(), "evm")
-    assert resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm") == Fee(percentage, FEE_ADDRESS)
+        resolve(Fee(percentage, None), Fee(), "evm", {})
+    assert resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm", {}) == Fee(percentage, FEE_ADDRESS)
 
 
 def test_an_address_without_a_percentage_is_no_mistake_and_charges_nothing() -> None:
-    assert resolve(Fee(None, FEE_ADDRESS), Fee(), "evm") == Fee(None, FEE_ADDRESS)
+    assert resolve(Fee(None, FEE_ADDRESS), Fee(), "evm", {}) == Fee(None, FEE_ADDRESS)
     assert not Fee(None, FEE_ADDRESS).is_charged
 
 
 def test_a_fee_goes_to_no_zero_address() -> None:
     with pytest.raises(BadRequest, match="zero address"):
-        resolve(Fee("1", "0x" + "00" * 20), Fee(), "evm")
+        resolve(Fee("1", "0x" + "00" * 20), Fee(), "evm", {})
 
 
 def test_a_fee_percentage_goes_from_0_to_100() -> None:
-    assert resolve(Fee("100", FEE_ADDRESS), Fee(), "evm").percentage == "100"
+    assert resolve(Fee("100", FEE_ADDRESS), Fee(), "evm", {}).percentage == "100"
     for percentage in ("101", "-1", "one"):
         with pytest.raises(BadRequest, match="feePercentage"):
-            resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm")
+            resolve(Fee(percentage, FEE_ADDRESS), Fee(), "evm", {})
 
 
 def test_an_unknown_currency_is_repeated_up_to_80_characters() -> None:

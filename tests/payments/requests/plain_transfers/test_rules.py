@@ -70,13 +70,13 @@ def test_the_fee_of_a_link_or_client_id_is_part_of_what_is_sent(world: World) ->
 
 
 def test_a_fee_that_rounds_to_nothing_has_no_address(world: World) -> None:
-    made = with_address(standalone(world.services, amount=BaseUnits(99)), Fee("1", FEE_ADDRESS), ())
+    made = with_address(standalone(world.services, amount=BaseUnits(99)), Fee("1", FEE_ADDRESS), (), {})
     assert made.plain_transfer is not None
     assert (made.plain_transfer.fee_amount, made.plain_transfer.fee_address) == (0, None)
 
 
 def test_what_is_sent_is_what_is_left_and_nothing_once_it_is_paid(world: World) -> None:
-    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), ())
+    made = with_address(standalone(world.services), Fee("1", FEE_ADDRESS), (), {})
     assert amount_to_send(replace(made, paid=BaseUnits(12_000_000))) == 500_000 + 125_000
     assert amount_to_send(replace(made, paid=BaseUnits(12_500_000))) == 0
     assert amount_to_send(made.as_cancelled()) == 0
@@ -98,7 +98,7 @@ def test_what_cannot_have_an_address_is_refused_in_words_and_otherwise_created_w
     plain = Draft(item, **how)
     made = requests.create_request(plain, (), OWNER, requests.terms_of(services), now, services.entropy, None)
     with pytest.raises(ValidationFailed) as refused:
-        with_address(made, Fee(), ())
+        with_address(made, Fee(), (), {})
     (problem,) = refused.value.problems
     assert problem.path == ("plainTransfer",)
     assert said in problem.message
@@ -107,7 +107,7 @@ def test_what_cannot_have_an_address_is_refused_in_words_and_otherwise_created_w
 def test_an_amount_in_another_currency_is_refused(world: World) -> None:
     made = standalone(world.services, invoice_currency="USD", amount=BaseUnits(12_50000000))
     with pytest.raises(ValidationFailed, match="same invoiceCurrency"):
-        with_address(made, Fee(), ())
+        with_address(made, Fee(), (), {})
 
 
 def test_a_batch_has_no_address(world: World) -> None:
@@ -148,7 +148,7 @@ def test_with_the_setting_of_the_account_what_cannot_have_an_address_is_created_
 
 def watched_before(world: World, number: int, account_id: str = "acct", is_public: bool = False) -> None:
     """Has so many addresses be watched on sepolia."""
-    first = watched_address_of(with_address(standalone(world.services), Fee(), ()))
+    first = watched_address_of(with_address(standalone(world.services), Fee(), (), {}))
     assert first is not None
     world.services.store.put_many(
         replace(first, address=f"0x{account_id.encode().hex()}{n:020x}", account_id=account_id, is_public=is_public)
