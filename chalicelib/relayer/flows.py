@@ -264,7 +264,7 @@ def _reserve_calls(
     """The reservation of the calls, written. Another worker may have accepted some of them in the meantime."""
     network = calls[0].network
     budget, left, taken = budget_of(services, network), dict[Source, int](), None
-    unused = known.account or _unused(services.chains.evm(network), signer.address)
+    unused = known.account or _new_account(services.chains.evm(network), signer.address)
     for _ in range(_ATTEMPTS):
         account = known.account or unused
         wanted = [(call, step) for call, step in zip(calls, steps.value, strict=True) if call.key not in known.calls]
@@ -288,7 +288,7 @@ def _reserve_calls(
     return Reservation(account, (), (), tuple(busy))
 
 
-def _unused(chain: "EvmChain", address: str) -> RelayerAccount:
+def _new_account(chain: "EvmChain", address: str) -> RelayerAccount:
     """An account that has submitted nothing, with the next nonce on which the nodes agree. Raises as `agree`."""
     nonce = agree(chain, lambda node: node.read_account(address).nonce)
     return RelayerAccount(chain.network, address, nonce.value, "", BaseUnits(0))

@@ -54,7 +54,7 @@ class Seen:
     witnesses: Sequence[Witness] = ()
 
 
-def wanted_of(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[int, tuple[LogFilter, ...]]:
+def transfer_filters(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[int, tuple[LogFilter, ...]]:
     """The Transfers to payees and receivers of fees by the blocks of transfers; none in a block without tokens."""
     by_block = dict[int, list[LoggedTransfer | ProxyTransfer]]()
     for each in found:

@@ -167,10 +167,10 @@ class Said:
 def ask(node: Node, entries: Sequence[LoggedTransfer]) -> Said:
     """What a node says of transfers, and lists of what arrived of them. One request, and one for its newest block if it
     does not have all of theirs."""
-    from chalicelib.payments.scanning.arrivals import wanted_of  # most ticks find no payment
+    from chalicelib.payments.scanning.arrivals import transfer_filters  # most ticks find no payment
 
     try:
-        blocks: Mapping[int, BlockPayments] = node.read_payments(wanted_of(entries))
+        blocks: Mapping[int, BlockPayments] = node.read_payments(transfer_filters(entries))
         head = None if all(each.block_number in blocks for each in entries) else node.head()
     except ChainUnavailable:
         return Said()

@@ -77,9 +77,9 @@ def match_transfers(
     dated = [replace(each, paid_at=stored[ids[each]].paid_at) for each in kept]
     new = [each for each in ids if each not in kept]
     if new:
-        from chalicelib.payments.scanning.arrivals import wanted_of  # most ticks find no payment
+        from chalicelib.payments.scanning.arrivals import transfer_filters  # most ticks find no payment
 
-        read = chain.read_transfers(wanted_of(new))
+        read = chain.read_transfers(transfer_filters(new))
         dated += with_block_times(new, {number: each.facts for number, each in read.items()})
         logs = (*logs, *(log for each in read.values() for log in each.transfers))
     return Matched(transfer_log.entries(dated, payables, services.clock()), stored, logs)
