@@ -99,7 +99,7 @@ WORKERS = {
     "record_transfers": ("payments.recording.jobs", 87),
     "expire_links": ("payments.links.expiry", 52),
     "track_announced": ("checkout.announced.tracking", 122),
-    "run_payment_intents": ("crosschain.service.payment_intents.jobs", 174),
+    "run_payment_intents": ("crosschain.service.payment_intents.jobs", 176),
     "run_gasless": ("gasless.running", 130),
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),

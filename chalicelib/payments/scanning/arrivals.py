@@ -44,7 +44,7 @@ class Witness:
 
 
 @frozen
-class Seen:
+class ArrivalLogs:
     """What was read of transfers: the logs that the node lists in their blocks, those in its receipts, all those of
     transactions in blocks that are proved, and what other nodes say."""
 
@@ -69,7 +69,7 @@ def transfer_filters(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[in
 
 
 def settle(
-    services: Services, chain: "Chain", entries: Sequence[LoggedTransfer], seen: Seen
+    services: Services, chain: "Chain", entries: Sequence[LoggedTransfer], logs: ArrivalLogs
 ) -> tuple[list[LoggedTransfer], list[LoggedTransfer]]:
     """Of transfers of tokens that can count, those of which something arrived, with what that is, and those of which
     that is not known now.
@@ -77,10 +77,10 @@ def settle(
     Raises NodesDisagree. One request to each node for the receipts of what it does not list in full, and a few more if
     one is too large.
     """
-    decided = _shares(chain, seen.proved, entries)
+    decided = _shares(chain, logs.proved, entries)
     rest = [each for each in entries if each.transfer_id not in decided]
-    own, others = shares_at(chain, rest, seen.listed, seen.receipts), list[tuple[Witness, Shares]]()
-    for each in seen.witnesses:
+    own, others = shares_at(chain, rest, logs.listed, logs.receipts), list[tuple[Witness, Shares]]()
+    for each in logs.witnesses:
         there = [entry for entry in rest if entry.transfer_id in each.has]
         others.append((each, shares_at(each.node, there, each.listed, each.receipts)))
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()

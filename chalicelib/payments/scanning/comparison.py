@@ -31,7 +31,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
-    from chalicelib.payments.scanning.arrivals import Seen
+    from chalicelib.payments.scanning.arrivals import ArrivalLogs
 
 COMPARED_PER_RANGE = {"evm": 500, "tron": 20}
 """The most transactions of several blocks whose receipts are compared, and of one request for receipts; on Tron each
@@ -90,13 +90,13 @@ def check(
     counting = [each for each in new if can_count(each)]
     if not counting:
         return Compared(tuple(new))
-    from chalicelib.payments.scanning.arrivals import Seen, Witness  # most ticks find no payment
+    from chalicelib.payments.scanning.arrivals import ArrivalLogs, Witness  # most ticks find no payment
 
     others = chain.others if isinstance(chain, Node) else ()
     if not others:
         unread, receipts = _check_own(chain, counting)
         deferred = [each for each in counting if each.tx_hash in unread]
-        return _compare_transfers(services, chain, new, deferred, Seen(listed, receipts, proved))
+        return _compare_transfers(services, chain, new, deferred, ArrivalLogs(listed, receipts, proved))
     said = [ask(node, counting) for node in others]
     wrong = next((each.differs for each in said if each.differs), None)
     if wrong is not None:
@@ -119,7 +119,7 @@ def check(
             raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
         facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
         services.log.error("transfers of one node recorded", extra=facts)
-    return _compare_transfers(services, chain, new, deferred, Seen(listed, receipts, proved, witnesses), waiting)
+    return _compare_transfers(services, chain, new, deferred, ArrivalLogs(listed, receipts, proved, witnesses), waiting)
 
 
 def _compare_transfers(
@@ -127,7 +127,7 @@ def _compare_transfers(
     chain: "Chain",
     new: Sequence[LoggedTransfer],
     deferred: Sequence[LoggedTransfer],
-    seen: "Seen",
+    logs: "ArrivalLogs",
     alone: Sequence[LoggedTransfer] = (),
 ) -> Compared:
     """The result for transfers of which `deferred` are not recorded now, with what arrived of the others."""
@@ -135,7 +135,7 @@ def _compare_transfers(
 
     ids = {each.transfer_id for each in deferred}
     moved = [each for each in new if each.transfer_id not in ids and is_of_token(each)]
-    arrived, unknown = settle(services, chain, moved, seen)
+    arrived, unknown = settle(services, chain, moved, logs)
     ids |= {each.transfer_id for each in moved}
     known = {each.transfer_id: each for each in new if each.transfer_id not in ids}
     known |= {each.transfer_id: each for each in arrived}
