@@ -7,6 +7,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata import multicall3, plain_transfers
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
 from chalicelib.chains.calldata.transaction import Call, Transaction
+from chalicelib.chains.catalogue.contracts import DEPLOYER
 from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.readings import PlainAddressState
 
@@ -15,7 +16,7 @@ NO_MORE_THAN_THE_FEE = (
     "What is at the address is not more than the fee of a payment: it waits for more, and is paid out with that"
 )
 NO_DEPLOYER = (
-    f"This network has no contract at {plain_transfers.DEPLOYER}, which deploys the address: what is there can be had "
+    f"This network has no contract at {DEPLOYER}, which deploys the address: what is there can be had "
     "once somebody has put the deterministic deployer there"
 )
 REFUSED = (
