@@ -17,9 +17,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import parse_amount
 from chalicelib.chains.catalogue.networks import network as network_named
 from chalicelib.chains.catalogue.networks import relayer_limits
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.platform.emergency_stop.flows import stopped_since
@@ -83,7 +85,7 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
     except WriteConflict:
         return False  # another check has just begun
     if reading.nonce < progress.open_from:
-        progress = _reopen(services, reading, progress)
+        progress = _reopen(services, chain, reading, progress)
         first = _first_open(services, progress)
     is_full = len(first) == following.WINDOW
     if signer is not None:
@@ -115,15 +117,24 @@ def _first_open(services: Services, progress: RelayerProgress) -> tuple[RelayedT
     )
 
 
-def _reopen(services: Services, reading: AccountReading, progress: RelayerProgress) -> RelayerProgress:
-    """Takes outcomes back whose transactions a fork deeper than the confirmations took out of the chain.
+def _reopen(
+    services: Services, chain: "EvmChain", reading: AccountReading, progress: RelayerProgress
+) -> RelayerProgress:
+    """Takes outcomes back whose transactions a fork deeper than the confirmations took out of the chain, as the nodes
+    agree. One request to each.
 
     A node that is only late has not read to the depth at which their calls were finished: then nothing is done.
     """
     network, now = progress.network, services.clock()
-    found = store.transactions_from(services.store, network, progress.sender, reading.nonce, following.WINDOW)
-    calls = store.calls(services.store, [each.call_key for each in found])
     confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
+    try:
+        nonce = agree(chain, lambda node: node.transaction_count(progress.sender, confirmed_to)).value
+    except ChainUnavailable as error:
+        reason = {"network": network, "sender": progress.sender, "reason": error.message}
+        services.log.warning("fork not confirmed", extra=reason)
+        return progress
+    found = store.transactions_from(services.store, network, progress.sender, nonce, following.WINDOW)
+    calls = store.calls(services.store, [each.call_key for each in found])
     lost = [
         following.reopen_transaction(each, call, now)
         for each in found

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, call, uint_word
-from chalicelib.chains.calldata.names import ETHER, UNIVERSAL_RESOLVER, node_of
+from chalicelib.chains.calldata.names import ETHER, node_of
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain
 from infra.local.compiling import compile_contract

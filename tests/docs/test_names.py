@@ -231,6 +231,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.scan()
         world.chain.fork(11)
         world.scan()
+        pay_by_a_token_that_keeps_a_part(world, links.create(world.services, owner, draft()).requests[0])
         refund = Refund("0x", request.currency, request.request_id, "token", "sepolia", PAYEE, START, tx_hash="0x1")
         refunded = refunded_event(request, refund, BaseUnits(1), context)
         sent.setdefault(refunded.kind, []).append(json.loads(refunded.body))
@@ -247,6 +248,15 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     for event in (failing_event(failing, context), *recurring(world, request, context)):
         sent.setdefault(event.kind, []).append(json.loads(event.body))
     return sent
+
+
+def pay_by_a_token_that_keeps_a_part(world: World, request: Request) -> None:
+    """First a part of what is due, and then more than the rest."""
+    world.chain.moved = lambda amount: amount * 99 // 100
+    for _ in range(2):
+        world.chain.pay(request)
+        world.scan()
+    world.chain.moved = lambda amount: amount
 
 
 def recurring(world: World, request: Request, context: EventContext) -> list[Event]:
@@ -345,7 +355,7 @@ def test_the_fields_of_events_are_those_that_are_sent(sent: dict[str, list[dict[
 
 def test_samples_of_events_have_the_fields_of_those_that_are_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
     for kind, payloads in sent.items():
-        shapes = [payload.keys() - {"excessAmount", "rejectionMessage"} for payload in payloads]
+        shapes = [payload.keys() - {"excessAmount", "statedAmount", "rejectionMessage"} for payload in payloads]
         shapes += [shape | {"createdWith"} for shape in shapes if not kind.startswith(("compliance", "payment_detail"))]
         assert all(sample.keys() in shapes for sample in samples(kind)), kind
 

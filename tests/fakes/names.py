@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from eth_abi import decode, encode
 
-from chalicelib.chains.calldata.names import ETHER, UNIVERSAL_RESOLVER, node_of
+from chalicelib.chains.calldata.names import ETHER, node_of
 from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from chalicelib.chains.nodes.names.reads import Answer
 
 _NO_RESOLVER = bytes.fromhex("77209fe8") + encode(["bytes"], [b""])

@@ -15,7 +15,7 @@ from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.crosschain.service.payment_intents.records import Stage
 from chalicelib.relayer import flows, store
 from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
-from chalicelib.relayer.records import RelayerAccount
+from chalicelib.relayer.records import CallStatus, RelayerAccount
 from chalicelib.relayer.rules import Call
 from tests.fakes.bridge import SOURCE, SOURCE_USDC
 from tests.fakes.escrows import OPERATOR, Commerce
@@ -209,6 +209,21 @@ def test_two_nodes_one_of_which_lies_at_random(case: Payment | Refund, seed: int
 def test_one_node_that_has_paid_already_is_not_believed_that_it_has_not(case: Payment | Refund) -> None:
     """It lies about receipts and balances together, so that only the logs of the block contradict it."""
     lied_to(case, Lies(frozenset({RECEIPT, BALANCE, BLOCKS}), spending_reverted, case.amount), truthful=0)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked last"])
+def test_one_node_of_two_takes_no_outcome_back(first: bool) -> None:
+    """It says that a fork has taken the call out of the chain."""
+    world = World(relayer_keys={"sepolia": "secret"})
+    flows.submit(world.services, [Call(account_id="acct", key="payout/1", network="sepolia", to=PAYEE, data="0x1234")])
+    world.relay()
+    nodes: list[Any] = [
+        LyingNode(world.chain, Lies(frozenset({ACCOUNT, RECEIPT}), forgotten, 0, nonces=-1)),
+        world.chain,
+    ]
+    world.relay(served(world.services, "sepolia", *(nodes if first else reversed(nodes))))
+    found = flows.outcome(world.services, "payout/1")
+    assert found is not None and found.status is CallStatus.SUCCEEDED
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["asked first", "asked last"])

@@ -12,7 +12,7 @@ from typing import Any
 
 from eth_abi import decode, encode
 
-from chalicelib.chains.calldata.plain_transfers import DEPLOYER
+from chalicelib.chains.catalogue.contracts import DEPLOYER
 
 _AGGREGATE3, _APPROVE = "82ad56cb", "095ea7b3"
 _SAFE_NONCE, _SEPOLIA = "affed0e0", 11155111

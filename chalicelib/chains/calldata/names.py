@@ -17,9 +17,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, call, read_uint, uint_word
 from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 
-UNIVERSAL_RESOLVER = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
-"""Finds the resolver of a name, also that of a parent (ENSIP-10), and asks it. On mainnet only."""
 ETHER = 60
 """The coin type of addresses on mainnet (ENSIP-9)."""
 LOCAL_BATCH = "x-batch-gateway:true"

@@ -26,11 +26,9 @@ from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata.abi import WORD, address_word, call, uint_word
 from chalicelib.chains.calldata.fee_proxy import fee_word, reference_tail
 from chalicelib.chains.calldata.transaction import Call, Transaction
-from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
+from chalicelib.chains.catalogue.contracts import DEPLOYER, ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.data import load
 
-DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
-"""The deterministic deployer: whatever is sent to it after a salt of 32 bytes is created by CREATE2."""
 DEPLOYMENT_GAS = 1_800_000
 """More than the deployment and one payment take together (1,397,695 were measured)."""
 PAYMENT_GAS = 250_000

@@ -28,6 +28,10 @@ DELEGATE = "Simple7702Account"
 """To what the service's account of gasless payments delegates (EIP-7702): version 0.8 of account-abstraction."""
 DELEGATE_CODE_HASH = "0xcc7b633aef4b2543cb8f37522adf1a401f910f0f6b2430c1eecc11f401ccfcf3"
 """The Keccak-256 of its code, which is read before the account delegates to it."""
+DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
+"""The deterministic deployer: whatever is sent to it after a salt of 32 bytes is created by CREATE2."""
+UNIVERSAL_RESOLVER = "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe"
+"""Finds the resolver of a name of ENS, also that of a parent (ENSIP-10), and asks it. On mainnet only."""
 
 
 def address_of(contract: str, network: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
-from chalicelib.chains.catalogue.contracts import contracts_on
+from chalicelib.chains.catalogue.contracts import DEPLOYER, UNIVERSAL_RESOLVER, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
 
@@ -34,4 +34,5 @@ def _contracts() -> dict[bytes, str]:
     """The names of the contracts and tokens of all networks, by the 20 bytes of their addresses."""
     deployed = ((address, name) for chain in ALL_NETWORKS for name, address in contracts_on(chain.name).items())
     tokens = ((token.address, token.id) for token in find_tokens() if not token.is_native and not token.is_fiat)
-    return {address_bytes(address): name for address, name in (*deployed, *tokens)}
+    others = ((DEPLOYER, "the deterministic deployer"), (UNIVERSAL_RESOLVER, "ENS's universal resolver"))
+    return {address_bytes(address): name for address, name in (*deployed, *tokens, *others)}

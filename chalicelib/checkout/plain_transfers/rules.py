@@ -8,6 +8,7 @@ from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
 from chalicelib.chains.calldata.transaction import Call, Transaction
+from chalicelib.chains.catalogue.contracts import DEPLOYER
 from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.readings import PlainAddressState
 
@@ -16,8 +17,8 @@ NO_MORE_THAN_THE_FEE = (
     "What is at the address is not more than the fee of a payment: it waits for more, and is paid out with that"
 )
 NO_DEPLOYER = (
-    f"This network has no contract at {plain_transfer_calldata.DEPLOYER}, which deploys the address: what is there can "
-    "be had once somebody has put the deterministic deployer there"
+    f"This network has no contract at {DEPLOYER}, which deploys the address: what is there can be had "
+    "once somebody has put the deterministic deployer there"
 )
 REFUSED = (
     "The transfer from the address fails now: the token may be paused, or refuse the payee or the address. What is "

@@ -20,9 +20,7 @@ from chalicelib.payments.announced import rules
 from chalicelib.payments.announced.announcements import names_payment, pays_link, topic_of
 from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
-from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.scanning import store as scan_store
-from chalicelib.payments.scanning.rules import VERIFIED_AFTER
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.safes.reads import SafeEvent
 
 _RANGES_PER_CHECK = 5
-_READ_AGAIN = VERIFIED_AFTER[0] * 12 // 10
-"""After this time each block was read again; a tenth of the time passes at most until that begins."""
 
 
 def observe_announced(
@@ -117,10 +113,13 @@ def _may_be_unread(
     """Whether a transaction has paid requests of the link to which nothing is recorded, and its block is not old enough
     to have been read again: one node may have left out the logs at first (payments/scanning/rules.py). One request to
     each node if it has paid."""
+    from chalicelib.payments.links.rules import is_read_past
+    from chalicelib.payments.scanning.rules import READ_AGAIN_AFTER  # most transactions do not get here
+
     number, paid = sent.block, [each for each in payable.requests if topic_of(each) in sent.paid_topics]
     if number is None or not sent.success or not paid or any(each.paid for each in paid):
         return False
-    read_again = read_agreed_facts(chain, [number]).map(lambda facts: facts[number].time + _READ_AGAIN)
+    read_again = read_agreed_facts(chain, [number]).map(lambda facts: facts[number].time + READ_AGAIN_AFTER)
     return not is_read_past(read_again.value, detected_to)
 
 

@@ -38,6 +38,8 @@ LEASE = timedelta(seconds=60)
 VERIFIED_AFTER = (timedelta(minutes=10), timedelta(hours=6))
 """Every block that is not proved (evidence.py) is read again when it is this old. A node can answer that there are no
 logs where there are some, because it indexes them late, or has lost them; nothing in its answer shows that."""
+READ_AGAIN_AFTER = VERIFIED_AFTER[0] * 12 // 10
+"""After this time a block was read again: that begins a tenth of the time later at most (`with_verifications`)."""
 TARGETS = 10
 """How many targets follow each other within each of these times."""
 OLDEST_TICK = timedelta(seconds=30)

@@ -9,7 +9,8 @@ from eth_abi import encode
 
 from chalicelib.base.addresses import address_bytes
 from chalicelib.chains.calldata import names
-from chalicelib.chains.calldata.names import ETHER, UNIVERSAL_RESOLVER, Question
+from chalicelib.chains.calldata.names import ETHER, Question
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from tests.oracles.node import ask
 
 NAMES = ("alice.eth", "a.b.c.d.eth", "shop.example", "\u0444\u044b\u0432\u0430.eth", "\U0001f468\u200d\U0001f469\u200d\U0001f467.eth", "x" * 63 + ".eth")

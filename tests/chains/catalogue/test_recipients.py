@@ -1,9 +1,13 @@
 """Recipients: addresses of which nobody gets back what is sent there are refused."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
+from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_address_of
 from chalicelib.base.errors import BadRequest
+from chalicelib.chains.calldata.erc6492 import SENDER
 from chalicelib.chains.catalogue.contracts import address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.recipients import recipient
@@ -20,6 +24,17 @@ def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -
         with pytest.raises(BadRequest, match="is the contract of .*funds sent there are lost"):
             recipient(address, "tron" if address.startswith("T") else "evm", {})
         assert name
+
+
+def test_no_contract_whose_address_stands_in_the_code_is_a_payee() -> None:
+    """Others than contracts: an address to burn tokens, a sender that nobody has the key of, and one in an example."""
+    texts = [each.read_text() for kind in ("py", "json") for each in sorted(Path("chalicelib").rglob(f"*.{kind}"))]
+    addresses = {each.lower() for text in texts for each in re.findall(r"\b0x[0-9a-fA-F]{40}\b", text)}
+    others = {DEAD_ADDRESS.lower(), SENDER, "0x742d35cc6634c0532925a3b844bc454e4438f44e"}
+    assert len(addresses) > 50 and others < addresses
+    for address in addresses - others:
+        with pytest.raises(BadRequest, match="funds sent there are lost"):
+            recipient(address, "evm", {})
 
 
 def test_every_token_of_the_catalogue_is_refused() -> None:

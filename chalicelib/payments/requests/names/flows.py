@@ -10,6 +10,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.recipients import recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
@@ -210,7 +211,7 @@ def _read_resolver(services: Services, node: EvmChain, read: Call, deadline: flo
             lookup = None
         if lookup is None:
             raise _Failed(answer.reverted if count == 0 else None)
-        if not same_address(lookup.question.sender, ens.UNIVERSAL_RESOLVER):
+        if not same_address(lookup.question.sender, UNIVERSAL_RESOLVER):
             raise BadRequest(f"cannot be resolved: its resolver asks a gateway for another contract; {ADVICE}")
         read = lookup.call_with_answer(answer_of(services.sender, lookup.question, deadline))
     raise BadRequest(f"cannot be resolved: its resolver asks gateways again and again; {ADVICE}")

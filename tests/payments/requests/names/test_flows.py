@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
-from chalicelib.chains.calldata.names import UNIVERSAL_RESOLVER
 from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from chalicelib.payments.links.reading import load
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.names import flows
