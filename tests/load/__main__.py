@@ -137,7 +137,7 @@ def run(stack: Mapping[str, Any], seconds: int, users: int) -> int:
         received = Path(folder, "received.json")
         load: dict[str, Any] = {"stack": stack, "bare_url": f"{bare.url}/", "report": str(received)}
         load |= {"wallets": fund(stack, users), "deliveries_of_a_payment": deliveries}
-        profile = ROOT / "infra" / "load" / "profile.py"
+        profile = ROOT / "tests" / "load" / "profile.py"
         command = [str(LOCUST), "--headless", "--json", "--skip-log", "--locustfile", str(profile), f"--users={users}"]
         command += [f"--spawn-rate={users}", f"--run-time={seconds}s", f"--stop-timeout={LAST_TASKS_SECONDS}"]
         variables = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
