@@ -16,6 +16,11 @@ FOLDERS = ("chalicelib", "infra", "tests")
 PYTHON = [ROOT / "app.py", *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 FILES = [path for path in PYTHON if "node_modules" not in path.parts]
 PRODUCT = [path for path in FILES if ROOT / "tests" not in path.parents]
+SCRIPTS = [
+    path for path in sorted((ROOT / "chalicelib/pages").rglob("*.js")) if "walletconnect" not in path.as_posix()
+]
+SCRIPT_FUNCTION = re.compile(r"function +([a-z]\w*) *\(|^  (?:async |static )*(#?[a-z]\w*)\([^)]*\) \{", re.MULTILINE)
+"""A function or method of a script. A capital begins a component, which is a noun."""
 IRREGULAR = re.compile(
     "begun|bought|brought|built|caught|chosen|done|drawn|fallen|forgotten|found|given|gone|held|hidden|kept|known|lent|"
     "lost|made|meant|paid|said|seen|sent|shown|sold|spent|spoken|stolen|taken|thrown|told|unpaid|untold|won|written"
@@ -72,6 +77,17 @@ def test_functions_are_named_by_what_they_do_or_return() -> None:
         for path in PRODUCT
         for node in functions_of(tree_of(path))
         if hides_what_is_done(node.name)
+    }
+    assert not found, "a function is a verb and a noun, or the noun of what it returns"
+
+
+def test_functions_of_the_pages_are_named_by_what_they_do_or_return() -> None:
+    found = {
+        f"{path.relative_to(ROOT)} {name}"
+        for path in SCRIPTS
+        for names in SCRIPT_FUNCTION.findall(path.read_text())
+        for name in names
+        if name and hides_what_is_done(name)
     }
     assert not found, "a function is a verb and a noun, or the noun of what it returns"
 

@@ -15,14 +15,14 @@ async function main() {
   process.on("exit", () => fs.rmSync(folder, { recursive: true }));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
   for (const name of MODULES) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
-  const { expected, stands } = await import(path.join(folder, "quote.js"));
+  const { expectedPayments, stands } = await import(path.join(folder, "quote.js"));
   const read = ({ payments, ...link }) => {
     return { ...link, payments: payments.map((each) => ({ ...each, left: BigInt(each.left), fee: BigInt(each.fee) })) };
   };
   const questions = JSON.parse(fs.readFileSync(0));
   const quote = { conversions: {} };
   const answers = questions.map(({ link, then, steps }) =>
-    stands(read(then), quote, expected(read(link), quote, "0x1"), steps));
+    stands(read(then), quote, expectedPayments(read(link), quote, "0x1"), steps));
   process.stdout.write(JSON.stringify(answers));
 }
 

@@ -36,7 +36,7 @@ function Change({ of: change, again }) {
     <section class="card" aria-labelledby=${change.id}>
       <div class="title"><h2 id=${change.id}>${word("operation", change.operation)}</h2><${Badge} kind=${KINDS[change.state]}>${word("change", change.state)}<//></div>
       <dl>
-        ${changed(change).map(({ name, value, isNew }) => html`<div class="row" key=${name}><dt>${clean(name)}</dt><dd class=${isNew ? "changed" : ""}><bdi>${clean(value)}</bdi></dd></div>`)}
+        ${listChanges(change).map(({ name, value, isNew }) => html`<div class="row" key=${name}><dt>${clean(name)}</dt><dd class=${isNew ? "changed" : ""}><bdi>${clean(value)}</bdi></dd></div>`)}
         ${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd><bdi>${value}</bdi></dd></div>`)}
       </dl>
       ${isPending && html`<${Decisions} of=${change} again=${again} />`}
@@ -51,7 +51,7 @@ const shown = (value) => {
 };
 
 /** @param {any} change @returns {{ name: string, value: string, isNew: boolean }[]} What it changes, in words: its effects, those that differ first; else what was asked for. */
-function changed({ effects, path, request }) {
+function listChanges({ effects, path, request }) {
   const asked = Object.entries({ ...path, ...request }).map(([name, value]) => ({ name: word("field", name), value: shown(value), isNew: true }));
   const known = (effects ?? []).flatMap((/** @type {any} */ { resource, before, after }) => Object.keys({ ...before, ...after }).map((name) => {
     const [old, now] = [shown(before?.[name]), shown(after?.[name])];
@@ -68,7 +68,7 @@ function Decisions({ of: change, again }) {
   const decides = may("changes:write") && !isMine;
   const offered = [decides && !change.approvedBy.includes(myself) && "approve", decides && "refuse", isMine && "withdraw"].filter(Boolean);
   const what = word("operation", change.operation);
-  const facts = changed(change).filter(({ isNew }) => isNew).map(({ name, value }) => `${name}: ${value}`).join("; ");
+  const facts = listChanges(change).filter(({ isNew }) => isNew).map(({ name, value }) => `${name}: ${value}`).join("; ");
   return html`
     <div class="actions">
       ${offered.map((verb) => html`

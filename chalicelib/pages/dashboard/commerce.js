@@ -86,7 +86,7 @@ function Operate({ operation: { kind, field, most, until, isDanger }, held, requ
     throw problem;
   };
   const send = async () => {
-    const body = field ? { [field]: asked(typed ?? "", most(held), held, field) } : {};
+    const body = field ? { [field]: amountOf(typed ?? "", most(held), held, field) } : {};
     const path = `/v2/commerce-payments/${encodeURIComponent(request.requestId)}/${kind}`;
     if (held.isServiceOperator) return void (await call("POST", path, { body, key: key.of(body) }).catch(refused), close());
     setCalls(await call("POST", `${path}/calldata`, { body }));
@@ -109,7 +109,7 @@ function Operate({ operation: { kind, field, most, until, isDanger }, held, requ
 }
 
 /** @param {string} typed @param {bigint} most @param {any} held @param {string} field What was typed in base units; throws if it is more than there is, or no amount. */
-function asked(typed, most, held, field) {
+function amountOf(typed, most, held, field) {
   const wanted = amountProblem(typed, held.decimals) ? null : units(decimal(typed) ?? "", held.decimals);
   if (wanted !== null && BigInt(wanted) <= most) return wanted;
   const message = t("held.wrong", { most: amount(fromUnits(most, held.decimals)), currency: held.paymentCurrency, decimals: held.decimals });

@@ -5,7 +5,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { amount, clean, decimal, short, sum, t, time, word } from "./text.js";
 import { ESCROWS, Problem, call, may, me, query } from "./api.js";
 import { copyOf } from "./copied.js";
-import { FREQUENCIES, LINKS, NEW_ITEM, asked, itemsOf, newDraft, problemsOf } from "./drafts.js";
+import { FREQUENCIES, LINKS, NEW_ITEM, callOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
 import { Made, finish } from "./made.js";
 import { Field, Form, Loaded, Title, problemOf, useKey, useLoad } from "./parts.js";
 
@@ -76,7 +76,7 @@ function Drafting({ networks, terms }) {
   const send = async () => {
     const errors = problemsOf(draft, token, new Date());
     if (errors.length || !token) throw new Problem(400, { message: token ? t("create.problems") : t("create.no.token"), errors });
-    const [path, body] = asked(draft, token);
+    const [path, body] = callOf(draft, token);
     const result = await call("POST", path, { body, key: key.of([path, body]) });
     keepTerms(draft.network, token.id);
     setMade({ draft, currency: currencyOf(draft, token), ...(await finish(draft, result)) });

@@ -59,7 +59,7 @@ export function units(text, decimals) {
 }
 
 /** @param {Draft} draft @param {any} token @returns {[string, any]} The path and the body of the call that creates it. */
-export function asked(draft, token) {
+export function callOf(draft, token) {
   const [first] = itemsOf(draft).map((each) => ({ payee: each.payee.trim(), amount: decimal(each.amount) ?? "" }));
   const reference = draft.reference && { reference: draft.reference };
   const common = { ...reference, ...(draft.redirectUrl && { redirectUrl: draft.redirectUrl.trim() }) };

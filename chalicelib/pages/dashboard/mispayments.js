@@ -43,7 +43,7 @@ function Mispayments() {
       <//>
     </section>
     <section class="list" aria-labelledby="labelled"><h2 id="labelled">${t("mispayments.labelled")}</h2>
-      <${Pages} load=${labelled} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}>
+      <${Pages} load=${loadLabelled} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}>
         ${(/** @type {any[]} */ rows) => rows.length
           ? html`<${Transfers} caption=${t("mispayments.labelled")} rows=${rows} isRefunded=${isRefunded} />`
           : html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}
@@ -53,7 +53,7 @@ function Mispayments() {
 }
 
 /** @param {string} cursor Of so many payments that completed their requests those that were too much or late. */
-async function labelled(cursor) {
+async function loadLabelled(cursor) {
   const { rows, next } = await events("payment.confirmed", MANY)(cursor);
   return { rows: rows.filter(isMispaid), next };
 }

@@ -44,7 +44,7 @@ function Filters({ view, names, statuses, values }) {
 }
 
 /** @param {Record<string, string>} values Days as the API wants them: from the first moment to the last. */
-function dated({ fromDate, toDate, ...others }) {
+function dateFilters({ fromDate, toDate, ...others }) {
   return { ...others, fromDate: fromDate && `${fromDate}T00:00:00Z`, toDate: toDate && `${toDate}T23:59:59.999Z` };
 }
 
@@ -54,7 +54,7 @@ const create = () => may("secure_payments:write") && html`<${Link} view="create"
 function Requests({ query: given }) {
   const values = Object.fromEntries(given);
   const load = async (/** @type {string} */ cursor) => {
-    const { requests, pagination } = await call("GET", `/v2/request${query({ ...dated(values), limit: PAGE }) }&cursor=${encodeURIComponent(cursor)}`);
+    const { requests, pagination } = await call("GET", `/v2/request${query({ ...dateFilters(values), limit: PAGE }) }&cursor=${encodeURIComponent(cursor)}`);
     return { rows: requests, next: pagination.nextCursor };
   };
   return html`
@@ -85,7 +85,7 @@ const Nothing = ({ isFiltered }) => isFiltered
 function Links({ query: given }) {
   const values = Object.fromEntries(given);
   const load = async (/** @type {string} */ cursor) => {
-    const { securePayments, pagination } = await call("GET", `/v2/secure-payments${query({ ...dated(values), limit: PAGE, cursor })}`);
+    const { securePayments, pagination } = await call("GET", `/v2/secure-payments${query({ ...dateFilters(values), limit: PAGE, cursor })}`);
     return { rows: securePayments, next: pagination.nextCursor };
   };
   return html`

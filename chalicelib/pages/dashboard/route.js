@@ -8,11 +8,11 @@ import { ROOT } from "./api.js";
 /** @returns {Route} */
 function read() {
   const [view = "", id = ""] = location.pathname.slice(`${ROOT}/dashboard`.length).split("/").filter(Boolean);
-  return { view: view || "home", id: decoded(id), query: new URLSearchParams(location.search), hash: location.hash.slice(1) };
+  return { view: view || "home", id: decode(id), query: new URLSearchParams(location.search), hash: location.hash.slice(1) };
 }
 
 /** @param {string} text */
-function decoded(text) {
+function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -42,12 +42,12 @@ export const VIEWS = {
 
 /** @param {any} props A component of another file, once it is loaded: `name` of its `views`. */
 function Later({ file, name, ...given }) {
-  const loaded = useLoad(() => import(`./${file}`).catch(replaced), [file]);
+  const loaded = useLoad(() => import(`./${file}`).catch(loadAnew), [file]);
   return html`<${Loaded} of=${loaded}>${(/** @type {any} */ module) => html`<${module.views[name]} ...${given} />`}<//>`;
 }
 
 /** A file that is missing was replaced by a deployment: the page is loaded anew, once. */
-async function replaced() {
+async function loadAnew() {
   const own = document.querySelector('script[type="importmap"]')?.textContent ?? "";
   const response = await fetch(location.href, { cache: "no-store" }).catch(() => null);
   if (response?.ok && !(await response.text()).includes(own)) location.reload();

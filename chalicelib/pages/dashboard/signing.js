@@ -69,14 +69,14 @@ const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (val
 async function sendAll(signer, transactions, sent, onSent) {
   await signer.demand();
   for (const each of transactions.slice(sent.length)) {
-    if (sent.length) await succeeded(signer, sent[sent.length - 1]);
+    if (sent.length) await waitForSuccess(signer, sent[sent.length - 1]);
     sent.push(await signer.send(each));
     onSent();
   }
 }
 
 /** @param {Signer} signer @param {string} hash Waits until a transaction has succeeded; throws if it has failed. */
-async function succeeded(signer, hash) {
+async function waitForSuccess(signer, hash) {
   for (let look = 0; look < LOOKS; look++) {
     const state = await signer.state(hash);
     if (state) return;
@@ -93,7 +93,7 @@ function wrong(message) {
 
 /** @param {any} provider @param {string} signer @param {number} chain @returns {Signer} By EIP-1193. */
 function evmSigner(provider, signer, chain) {
-  const ask = (/** @type {string} */ method, /** @type {any[]} */ params = []) => provider.request({ method, params }).catch(refused);
+  const ask = (/** @type {string} */ method, /** @type {any[]} */ params = []) => provider.request({ method, params }).catch(refuse);
   const chainId = `0x${Number(chain).toString(16)}`;
   const demand = async () => {
     const [from] = await ask("eth_requestAccounts");
@@ -112,36 +112,36 @@ function evmSigner(provider, signer, chain) {
 /** @param {any} provider @param {string} signer @param {number} chain @returns {Signer} By the wallet's TronWeb, whose node builds what is signed: it has to be the call that was asked for. */
 function tronSigner(provider, signer, chain) {
   const web = () => provider.tronWeb ?? /** @type {any} */ (window).tronWeb;
-  const firstBlock = async () => `0x${String((await web().trx.getBlockByNumber(0).catch(refused))?.blockID).slice(-8)}`; // ends with the chain id
+  const firstBlock = async () => `0x${String((await web().trx.getBlockByNumber(0).catch(refuse))?.blockID).slice(-8)}`; // ends with the chain id
   const demand = async () => {
-    await provider.request({ method: "eth_requestAccounts" }).catch(() => provider.request({ method: "tron_requestAccounts" }).catch(refused));
+    await provider.request({ method: "eth_requestAccounts" }).catch(() => provider.request({ method: "tron_requestAccounts" }).catch(refuse));
     if (web()?.defaultAddress?.base58 !== signer) wrong(t("sign.account", { signer: short(signer) }));
     if (Number(await provider.request({ method: "eth_chainId" }).catch(firstBlock)) !== Number(chain)) wrong(t("sign.chain"));
   };
   const send = async (/** @type {Transaction} */ { to, data, value, feeLimit }) => {
     const { transactionBuilder, trx, address } = web();
     const options = { input: data.slice(2), callValue: Number(unitsOf(value)), ...(feeLimit && { feeLimit }) };
-    const { transaction } = await transactionBuilder.triggerSmartContract(to, "", options, [], signer).catch(refused);
+    const { transaction } = await transactionBuilder.triggerSmartContract(to, "", options, [], signer).catch(refuse);
     const calls = transaction?.raw_data?.contract ?? [];
     const { owner_address: owner, contract_address: contract, data: input, call_value: units = 0 } = calls[0]?.parameter?.value ?? {};
     const [own, target] = [signer, to].map((each) => String(address.toHex(each)).toLowerCase());
     const isCall = calls.length === 1 && calls[0].type === "TriggerSmartContract" && owner?.toLowerCase() === own && contract?.toLowerCase() === target;
     if (!isCall || input !== options.input || units !== options.callValue) wrong(t("sign.changed"));
-    const signed = await trx.sign(transaction).catch(refused);
+    const signed = await trx.sign(transaction).catch(refuse);
     if (signed?.txID !== transaction.txID) wrong(t("sign.changed"));
-    const sent = await trx.sendRawTransaction(signed).catch(refused);
-    if (sent?.result !== true && sent?.code !== "DUP_TRANSACTION_ERROR") refused(new Error(String(sent?.code ?? "")));
+    const sent = await trx.sendRawTransaction(signed).catch(refuse);
+    if (sent?.result !== true && sent?.code !== "DUP_TRANSACTION_ERROR") refuse(new Error(String(sent?.code ?? "")));
     return signed.txID;
   };
   const state = async (/** @type {string} */ hash) => {
-    const { receipt } = (await web().trx.getUnconfirmedTransactionInfo(hash).catch(refused)) ?? {};
+    const { receipt } = (await web().trx.getUnconfirmedTransactionInfo(hash).catch(refuse)) ?? {};
     return receipt?.result ? receipt.result === "SUCCESS" : null;
   };
   return { demand, send, state };
 }
 
 /** @param {any} thrown @returns {never} Why a wallet did not do as it was asked, in words. */
-function refused(thrown) {
+function refuse(thrown) {
   const said = String(thrown?.message ?? thrown);
   if (thrown?.code === 4001 || thrown?.code === 4100 || /declined|cancel/i.test(said)) throw new Error(t("wallet.rejected"));
   throw new Error(t("sign.wallet", { said: clean(said).slice(0, 200) }));

@@ -34,7 +34,7 @@ function Programs({ of: own }) {
   const first = own.currencies.find((/** @type {any} */ each) => each.id === own.currency) ?? own.currencies[0];
   const [typed, setTyped] = useState({ payee: own.payee, currency: first?.id ?? "", amount: "12.50", clientId: "" });
   const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setTyped({ ...typed, [name]: value });
-  const programs = written({ ...typed, payee: typed.payee.trim(), amount: typed.amount.trim() });
+  const programs = writePrograms({ ...typed, payee: typed.payee.trim(), amount: typed.amount.trim() });
   return html`
     <section class="card">
       <div class="filters">
@@ -67,7 +67,7 @@ function Program({ name, text }) {
 }
 
 /** @param {{ payee: string, currency: string, amount: string, clientId: string }} facts @returns {Record<string, Record<string, string>>} The text of each program by language. */
-function written({ payee, currency, amount, clientId }) {
+function writePrograms({ payee, currency, amount, clientId }) {
   const item = { amount, payee, invoiceCurrency: currency, paymentCurrency: currency };
   const body = JSON.stringify({ reference: "INV-1", requests: [item] }, null, 2);
   const url = `${API}/v2/secure-payments`;

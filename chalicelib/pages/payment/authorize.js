@@ -30,12 +30,12 @@ const ALL = 10_000n;
 const ORDERS = ["pay", "approve pay", "reset approve pay"];
 
 export const checkAuthorization = (transactions, terms) =>
-  checked(transactions, terms, ORDERS, ({ now, expiries }) => now < expiries[0], readStep);
+  checkSteps(transactions, terms, ORDERS, ({ now, expiries }) => now < expiries[0], readStep);
 
 export const checkReclaim = (transactions, terms) =>
-  checked(transactions, terms, ["pay"], ({ now, expiries }) => now >= expiries[1], readReclaim);
+  checkSteps(transactions, terms, ["pay"], ({ now, expiries }) => now >= expiries[1], readReclaim);
 
-function checked(transactions, terms, orders, isTime, read) {
+function checkSteps(transactions, terms, orders, isTime, read) {
   let index = -1;
   try {
     const { network, escrows, escrow } = terms;

@@ -2,7 +2,7 @@
 // that say they can do so. What a wallet says of a batch is a hint: the payment is what the service finds on the chain.
 
 import { findDoubt } from "./denials.js";
-import { SEND_MS, WalletError, believe, codesOf, isLike, translated, within } from "./link.js";
+import { SEND_MS, WalletError, believe, codesOf, isLike, toWalletError, within } from "./link.js";
 import { callsOf, giveBack, keepClaim } from "./signing.js";
 
 const VERSION = "2.0.0";
@@ -96,7 +96,7 @@ async function send(payment, note, rest) {
     const work = () => session.request("wallet_sendCalls", [{ ...request, calls: callsOf(payment.verdict.steps) }]).then(keep);
     await within(SEND_MS, () => work().catch(rethrow));
   } catch (trouble) {
-    return refused(payment, note, trouble);
+    return handleRefusal(payment, note, trouble);
   } finally {
     stop();
   }
@@ -121,11 +121,11 @@ function rethrow(error) {
   const codes = codesOf(error);
   if (codes.includes(DUPLICATE)) throw Object.assign(new WalletError("failed"), { isDuplicate: true });
   if (codes.some((code) => PLAIN.includes(code))) throw Object.assign(new WalletError("unsupported"), { isPlain: true });
-  const trouble = translated(error);
+  const trouble = toWalletError(error);
   throw Object.assign(trouble, { isOpen: OPEN.includes(trouble.code) });
 }
 
-async function refused(payment, note, trouble) {
+async function handleRefusal(payment, note, trouble) {
   if (trouble.isDuplicate) {
     note.batch.answered = note.batch.id; // it was asked for this very batch before
     payment.app.notes.write(note);
@@ -195,14 +195,14 @@ export async function follow(payment, note) {
     return lost >= (isKnown ? LOST_AFTER : 1) && "lost"; // never while it says `pending`
   }).finally(stop);
   if (end === "named") return payment.follow(note);
-  if (end === "failed") return failed(payment, note);
+  if (end === "failed") return handleFailure(payment, note);
   if (end === "lost") return payment.askPayer(note);
   if (["partly", "never"].includes(end)) return payment.askPayer({ ...note, isDoubted: true });
   return end;
 }
 
 /** The wallet says that nothing was made and names no transaction: the account is asked as well. */
-async function failed(payment, note) {
+async function handleFailure(payment, note) {
   const { app } = payment;
   const doubt = await findDoubt(payment, note);
   if (!doubt) app.notes.undo(note);

@@ -58,7 +58,7 @@ export function endOf(due) {
 }
 
 /** The rates of what is due, where they are from, and until when they are valid or how much may be taken at most. */
-export function rates({ t, el, paragraph, clean, language, listed, totals }, due) {
+export function rates({ t, el, paragraph, clean, language, joinSums, totals }, due) {
   const converted = due.filter((each) => each.conversion);
   if (converted.length === 0) return [];
   const row = (name, ...nodes) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...nodes));
@@ -71,10 +71,10 @@ export function rates({ t, el, paragraph, clean, language, listed, totals }, due
   const ends = endOf(due);
   return [
     el("dl", { class: "balances" }, [
-      row("pay.total", approximately(t, due, listed(totals(due), (each) => each.left + each.fee))),
+      row("pay.total", approximately(t, due, joinSums(totals(due), (each) => each.left + each.fee))),
       ...[...new Set(texts)].map((text) => row("rate", el("bdi", { dir: "ltr" }, text))),
       ...[...sources.values()].map((parts) => row("rate.source", ...parts.flatMap((part) => [" ", el("bdi", {}, part)]))),
-      taken.length > 0 && row("rate.most", listed(most, (each) => each.left)),
+      taken.length > 0 && row("rate.most", joinSums(most, (each) => each.left)),
       ends && row("rate.ends", ending(el, ends)),
     ]),
     paragraph(t(ends ? "rate.later" : "rate.chain")),

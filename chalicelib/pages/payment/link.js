@@ -37,7 +37,7 @@ export function keepSent(app, hash = null) {
 }
 
 /** The transactions that were sent to pay the link, with what became of them, by the body of a response. */
-export function sentIn({ sentTransactions: all } = {}) {
+export function transactionsIn({ sentTransactions: all } = {}) {
   const isRight = (each) => SENT_HASH.test(each?.txHash) && typeof each.status === "string";
   return (Array.isArray(all) ? all : []).filter(isRight).slice(0, 20);
 }
@@ -159,7 +159,7 @@ function readLink(raw) {
     blocked: children.filter((child) => child.blockReason),
     free: children.filter((child) => child.executable === true),
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
-    waiting: sentIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
+    waiting: transactionsIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
     ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null, own: raw.plainTransfer },
     merchant: merchantOf(raw.merchant ?? {}),
     ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },
@@ -167,7 +167,7 @@ function readLink(raw) {
 }
 
 /** The hashes of transactions that were sent and that the link waits for, in the body of a response. */
-export function announced({ requestStatuses }) {
+export function hashesIn({ requestStatuses }) {
   const statuses = Array.isArray(requestStatuses) ? requestStatuses : [];
   return statuses.map((each) => each?.txHash).filter((each) => typeof each === "string").map((each) => each.toLowerCase());
 }
@@ -180,7 +180,7 @@ export function outcomeOf({ status, body }) {
     return { kind: ["completed", "expired", "cancelled"].includes(read.status) ? read.status : "open", link: read, body };
   }
   const closed = body.code === "awaiting_chain" ? "awaiting" : string(body.status ?? "closed", 40);
-  const waiting = body.code === "being_signed" ? "claimed" : announced(body).length ? "sent" : "safe";
+  const waiting = body.code === "being_signed" ? "claimed" : hashesIn(body).length ? "sent" : "safe";
   const kinds = { 409: "completed", 423: waiting, 403: closed };
   need(status in kinds);
   return { kind: kinds[status], body };
@@ -198,7 +198,7 @@ export function totals(payments) {
 }
 
 /** A text of the facts of a link that no payment changes. */
-export function fixed({ network, reference, payments, terms }) {
+export function constantsOf({ network, reference, payments, terms }) {
   const facts = payments.map(({ left, fee, ...each }) => ({ ...each, amount: String(each.amount) }));
   return JSON.stringify([network, reference, facts, terms]);
 }
@@ -232,7 +232,7 @@ export class WalletError extends Error {
 export function within(milliseconds, work, isInWords = false) {
   let timer;
   const late = new Promise((_, reject) => (timer = setTimeout(reject, milliseconds, new WalletError("timeout"))));
-  const failed = (error) => Promise.reject(translated(error, isInWords));
+  const failed = (error) => Promise.reject(toWalletError(error, isInWords));
   return Promise.race([late, Promise.resolve().then(work)]).catch(failed).finally(() => clearTimeout(timer));
 }
 
@@ -241,7 +241,7 @@ export const codesOf = (error) => [error?.data?.originalError?.code, error?.data
 
 // Makes any error a WalletError. Tron wallets and Safes refuse by text only (isInWords). Whatever a wallet says, the caller
 // looks at the account before it believes that nothing was sent.
-export function translated(error, isInWords) {
+export function toWalletError(error, isInWords) {
   if (error instanceof WalletError) return error;
   const codes = codesOf(error);
   const detail = shortText(typeof error === "string" ? error : error?.message, DETAIL_LENGTH);

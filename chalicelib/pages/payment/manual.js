@@ -3,7 +3,7 @@
 
 import { endOf, rates } from "./conversion.js";
 import { copyField } from "./outcomes.js";
-import { charged, expected, readQuote, verify } from "./quote.js";
+import { totalsWithFee, expectedPayments, readQuote, verify } from "./quote.js";
 
 /** Fills the section with the transactions of an account without an allowance; with a message if check refuses them. */
 export async function show(app) {
@@ -16,7 +16,7 @@ export async function show(app) {
     const response = app.commerce ? {} : await app.ask("/pay");
     if (response.status !== 200) return fill(paragraph(t("manual.none")));
     const quote = readQuote(response.body, app);
-    const verdict = verify(app.link, quote, expected(app.link, quote, null));
+    const verdict = verify(app.link, quote, expectedPayments(app.link, quote, null));
     if (!verdict.ok) return fill(paragraph(t(`unsafe.${verdict.reason}`), "note bad"));
     app.manualUntil = endOf(quote.due) ?? undefined;
     if (app.manualUntil <= app.now()) throw new app.Trouble("rate");
@@ -34,13 +34,13 @@ export async function show(app) {
 }
 
 /** The fee of the batch contract, if it takes one, and the total with it: the summary of the link does not include it. */
-function inAll({ t, el, listed }, due, verdict) {
-  const sums = charged(due, verdict);
+function inAll({ t, el, joinSums }, due, verdict) {
+  const sums = totalsWithFee(due, verdict);
   const extra = sums.filter((each) => each.extra > 0n);
   if (extra.length === 0) return [];
   const row = (name, amount) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, amount));
-  const total = listed(sums, (each) => each.left + each.fee + each.extra);
-  return [el("dl", {}, row("fee.batch", listed(extra, (each) => each.extra)), row("pay.total", total))];
+  const total = joinSums(sums, (each) => each.left + each.fee + each.extra);
+  return [el("dl", {}, row("fee.batch", joinSums(extra, (each) => each.extra)), row("pay.total", total))];
 }
 
 /** The URL of this page, for the browser of a wallet on a phone. */

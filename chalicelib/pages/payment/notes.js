@@ -79,7 +79,7 @@ export class Notes {
   /** Stores and returns the note of a step before the wallet is asked for it; null if another tab has stored one. */
   begin(facts) {
     const { token } = this.app;
-    return locked("pay", {}, () => {
+    return withLock("pay", {}, () => {
       if (this.own() || this.twin()) return null;
       const earlier = this.of(token) ?? undefined;
       const startedAt = Math.max(Date.now(), (earlier?.startedAt ?? 0) + 1); // the clock may have been set back
@@ -108,7 +108,7 @@ export class Notes {
 }
 
 /** Calls `work` with a lock, with null if another tab has it, or with true if the browser has no locks. */
-export async function locked(key, options, work) {
+export async function withLock(key, options, work) {
   let isCalled = false;
   const callback = (lock) => ((isCalled = true), work(lock));
   try {

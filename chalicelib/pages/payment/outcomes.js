@@ -1,6 +1,6 @@
 // Views of a link that cannot be paid now: paid, expired, cancelled, waiting for a transaction, its network or a Safe.
 
-import { sentHere, sentIn } from "./link.js";
+import { sentHere, transactionsIn } from "./link.js";
 import { Notes, isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 
@@ -64,7 +64,7 @@ export async function showEnd(app, outcome) {
   const isCounted = bridgeTransfer
     ? bridgeTransfer.status === "settled" && !bridgeTransfer.isSurplus
     : !(note?.isLate && !listed.includes(sent));
-  const found = known === "completed" ? sentIn(body) : [];
+  const found = known === "completed" ? transactionsIn(body) : [];
   const surplus = found.filter(({ status }) => status === "surplus");
   const isYoung = note?.sentAt > Date.now() - UNCOUNTED_AFTER;
   const isUnsure = isYoung && !listed.includes(sent) && found.some(({ txHash, status }) => txHash === sent && status === "unknown");
@@ -162,7 +162,7 @@ async function again(app, before, shown) {
     const outcome = await app.load();
     const way = await bridgeTransferIn(app, outcome.body ?? {}, paymentNote(app));
     if (outcome.kind === "open" && way?.isUnderWay) outcome.kind = "sent"; // the link is not locked, but it is paid soon
-    const found = outcome.kind === "completed" ? sentIn(outcome.body) : [];
+    const found = outcome.kind === "completed" ? transactionsIn(outcome.body) : [];
     const isSame = JSON.stringify([way?.bridgeTransfer ?? null, found]) === shown;
     if (outcome.kind === before && isSame) return false;
     if (outcome.kind === "open") return location.reload(), true; // the link can be paid again

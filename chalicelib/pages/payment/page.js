@@ -2,7 +2,7 @@
 // payment.js continues with the session of one. Texts are put into the document as text nodes only, never as markup.
 
 import { asset, wordsOf } from "./files.js";
-import { Trouble, clean, fixed, need, outcomeOf, sentHere, totals, units, webAddress } from "./link.js";
+import { Trouble, clean, constantsOf, need, outcomeOf, sentHere, totals, units, webAddress } from "./link.js";
 import { changeTheme, chooseLanguage } from "./appearance.js";
 import { watch } from "./poll.js";
 import { brand, offerWallets } from "./wallets.js";
@@ -155,7 +155,7 @@ async function ask(path = "", body = undefined, method = body ? "POST" : "GET") 
 }
 
 /** Sums in one text; `amountOf` returns the amount of a sum. */
-function listed(sums, amountOf) {
+function joinSums(sums, amountOf) {
   const amounts = sums.map((each) => money(amountOf(each), each.decimals, each.symbol, each.digits));
   return new Intl.ListFormat(language, { type: "conjunction" }).format(amounts);
 }
@@ -163,7 +163,7 @@ function listed(sums, amountOf) {
 function summary(link) {
   const { payments, chain } = link;
   const sums = totals(payments);
-  const total = listed(sums, (each) => each.left + each.fee);
+  const total = joinSums(sums, (each) => each.left + each.fee);
   const isWhole = sums.every((each) => each.left === each.amount);
   const fees = sums.filter((each) => each.fee > 0n);
   const row = (name, ...values) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...values));
@@ -178,9 +178,9 @@ function summary(link) {
     el("dl", {},
       payments.length === 1 && row("payee", ...who(payments[0])),
       link.merchant.length > 0 && row("merchant", ...link.merchant.map(([kind, values]) => el("span", { class: kind }, t(`merchant.${kind}`, values)))),
-      !isWhole && row("amount.paid", listed(sums, (each) => each.amount - each.left)),
-      (fees.length > 0 || !isWhole) && row("amount", listed(sums, (each) => each.left)),
-      fees.length > 0 && row("fee", listed(fees, (each) => each.fee)),
+      !isWhole && row("amount.paid", joinSums(sums, (each) => each.amount - each.left)),
+      (fees.length > 0 || !isWhole) && row("amount", joinSums(sums, (each) => each.left)),
+      fees.length > 0 && row("fee", joinSums(fees, (each) => each.fee)),
       tokens.size > 0 && row("paid.in", [...tokens].join(", ")),
       !link.isMixed && row("network", clean(chain.name)),
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
@@ -231,7 +231,7 @@ async function settle(outcome) {
     void (await asset(outcome.module ?? "outcomes.js")).showEnd(app, outcome);
     return true;
   }
-  if (app.link && fixed(app.link) !== fixed(outcome.link)) return changed();
+  if (app.link && constantsOf(app.link) !== constantsOf(outcome.link)) return stopAsChanged();
   const owed = (link) => link?.payments.map((each) => each.left).join();
   const isNew = owed(app.link) !== owed(outcome.link);
   app.link = outcome.link;
@@ -243,7 +243,7 @@ async function settle(outcome) {
 }
 
 /** The response is of another payment than before: the page stops, so that nothing is signed that was not shown. */
-function changed() {
+function stopAsChanged() {
   app.stopWatch();
   app.end = "changed";
   show("unsafe", () => ({ title: t("unsafe.title"), text: t("unsafe.changed"), tone: "bad" }));
@@ -257,7 +257,7 @@ async function load() {
   return app.commerce.judge(app, outcome);
 }
 
-function failed(trouble, again) {
+function showTrouble(trouble, again) {
   const kind = ["away", "stopped", "storage"].includes(trouble.kind) ? trouble.kind : "odd";
   const act = () => button("again", t("again"), again);
   show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [act()] }));
@@ -274,7 +274,7 @@ const isPhone = /Android|iPhone|iPad/.test(navigator.userAgent) || (/Macintosh/.
 const app = { token, stored, now, countDown, Trouble, need, isPhone, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
-Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, listed, failed, asset, summary, fillManual });
+Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, joinSums, showTrouble, asset, summary, fillManual });
 app.renew = () => render(false);
 
 async function open(loaded) {
@@ -292,7 +292,7 @@ async function open(loaded) {
     app.choose();
     app.resume();
   } catch (trouble) {
-    failed(trouble, () => (loading(), open(read())));
+    showTrouble(trouble, () => (loading(), open(read())));
   }
 }
 
@@ -314,7 +314,7 @@ async function speak(wanted, also = group) {
   if (view) render(false);
 }
 
-function preferred() {
+function preferredLanguage() {
   const known = [...byId("language").options].map((option) => option.value);
   const wanted = [new URLSearchParams(location.search).get("lang"), stored.get("language"), ...navigator.languages];
   return wanted.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
@@ -327,9 +327,9 @@ async function begin(loaded) {
   loaded.catch(() => {}); // open() shows the error once the messages are loaded
   loading();
   try {
-    await speak(preferred()).catch(() => speak("en"));
+    await speak(preferredLanguage()).catch(() => speak("en"));
   } catch {
-    return failed(new Trouble("away"), () => begin(read()));
+    return showTrouble(new Trouble("away"), () => begin(read()));
   }
   byId("tools").hidden = false;
   await open(loaded);

@@ -4,9 +4,9 @@
 import { Follower } from "./follow.js";
 import { LOOKS, LOOKS_FAILED, findDoubt, hasMovedOn } from "./denials.js";
 import { approximately, endOf } from "./conversion.js";
-import { isPayment, locked } from "./notes.js";
+import { isPayment, withLock } from "./notes.js";
 import { poll } from "./poll.js";
-import { expected, readQuote, stands, verify } from "./quote.js";
+import { expectedPayments, readQuote, stands, verify } from "./quote.js";
 import { claim, giveBack, keepClaim } from "./signing.js";
 
 // Milliseconds after which the page says that the wallet may be hidden or stuck.
@@ -35,7 +35,7 @@ class Payment extends Follower {
     Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
     // isChosen: the page has chosen the source, because the link's own chain has too little; isPicked: the payer has.
     Object.assign(this, { source: null, sources: null, batch: null, isPlain: false, isChosen: false, isPicked: false });
-    this.stopListening = session.onChange((what) => what !== "chain" && this.changed(what));
+    this.stopListening = session.onChange((what) => what !== "chain" && this.beginAgain(what));
     this.onStorage = ({ key }) => {
       const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
       if (isOurs && !this.isBusy) void this.start();
@@ -55,7 +55,7 @@ class Payment extends Follower {
     if (this.isBusy) return;
     this.isBusy = this.app.paying = true;
     try {
-      const isDone = await locked(this.key, { ifAvailable: true }, (lock) => lock && task().then(() => true));
+      const isDone = await withLock(this.key, { ifAvailable: true }, (lock) => lock && task().then(() => true));
       if (!isDone) this.waitForOtherTab();
     } catch (trouble) {
       this.showError(trouble);
@@ -71,11 +71,11 @@ class Payment extends Follower {
   /** Continues a step that an earlier visit or another tab has begun, else prepares a new one. */
   async start() {
     this.turn += 1; // a preparation in progress is out of date
-    if (this.app.notes.own()) await this.exclusively(() => this.resumed());
+    if (this.app.notes.own()) await this.exclusively(() => this.resumePayment());
     else await this.prepare();
   }
 
-  async resumed() {
+  async resumePayment() {
     const note = this.app.notes.own();
     if (note) this.source = note.source ? await this.sourceOf(note.source) : null;
     const end = note ? await this.follow(note) : "done";
@@ -83,7 +83,7 @@ class Payment extends Follower {
   }
 
   /** The wallet has changed its account or disconnected: begins again, because transactions depend on the account. */
-  async changed(what) {
+  async beginAgain(what) {
     this.isStale = what === "disconnect" ? "connect.locked" : "account.changed";
     if (this.isBusy && !this.app.end) this.app.renew();
     if (this.isBusy || this.app.end) return;
@@ -131,7 +131,7 @@ class Payment extends Follower {
     }
     if (response.status !== 200) return void (await this.showRefusal(response));
     const quote = readQuote(response.body, app, source);
-    const owed = expected(app.link, quote, this.address);
+    const owed = expectedPayments(app.link, quote, this.address);
     const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute ?? app.commerce?.check);
     const ownBalances = verdict.ok ? await this.holdings(quote.due) : [];
     if (isOver()) return;
@@ -252,7 +252,7 @@ class Payment extends Follower {
   showUnpriced(trouble) {
     const { app } = this;
     const isConverted = app.link?.payments.some((each) => each.invoice);
-    if (!isConverted || !["away", "rate"].includes(trouble.kind)) return app.failed(trouble, () => this.prepare());
+    if (!isConverted || !["away", "rate"].includes(trouble.kind)) return app.showTrouble(trouble, () => this.prepare());
     const message = typeof trouble.serviceMessage === "string" ? app.clean(trouble.serviceMessage.slice(0, 300)) : "";
     const body = () => (message ? [app.el("q", { lang: "en", dir: "ltr" }, message)] : []);
     this.problem("norate", () => ({ body: body() }));
@@ -272,7 +272,7 @@ class Payment extends Follower {
   // ---- asking the wallet
 
   async sign() {
-    if (this.app.notes.own()) return this.resumed();
+    if (this.app.notes.own()) return this.resumePayment();
     await this.offered;
     const isWhole = this.isSafe || this.batch?.isWanted; // all transactions in one request
     const whole = { kind: this.isSafe ? "safe" : "pay", index: 0 };

@@ -52,7 +52,7 @@ function duesOf(link, conversions) {
 }
 
 /** The payments still owed, in the form that `check` compares the calldata with. */
-export function expected(link, { conversions }, wallet) {
+export function expectedPayments(link, { conversions }, wallet) {
   const payments = duesOf(link, conversions).map(({ payee, token, left, fee, feeAddress, reference, invoice, ...due }) => {
     const { most, age } = due.conversion ?? {};
     if (!most) return { payee, token, amount: left, fee, feeAddress, reference };
@@ -77,7 +77,7 @@ export function verify(link, { transactions, due, route }, owed, now, checkOther
 }
 
 /** The totals with the batch contract's own fee as `extra`; `batchFee` is in basis points. */
-export function charged(payments, { batchFee, steps }) {
+export function totalsWithFee(payments, { batchFee, steps }) {
   const calls = steps.flatMap((step) => totals(step.payments.map((position) => payments[position])));
   const inToken = (token) => calls.filter((each) => each.token === token);
   const fees = (token) => inToken(token).map(({ left }) => (left * BigInt(batchFee)) / 10_000n);
@@ -89,7 +89,7 @@ export function stands(link, quote, owed, steps) {
   const positions = new Set(steps.flatMap((each) => each.payments));
   const payments = owed.payments.filter((_, position) => positions.has(position));
   const isStopped = ({ paymentReference }) => payments.some(({ reference }) => reference === paymentReference);
-  const now = expected(link, quote, owed.wallet);
+  const now = expectedPayments(link, quote, owed.wallet);
   return isKnown(link) && !link.blocked.some(isStopped) && fingerprint(now) === fingerprint({ ...owed, payments });
 }
 

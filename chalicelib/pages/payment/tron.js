@@ -136,11 +136,11 @@ export async function demandCall(transaction, owner, to, { input, callValue, fee
   believe(!feeLimit || raw.fee_limit <= feeLimit, "a higher fee limit");
   believe(raw.expiration <= until, "valid for too long");
   const trigger = part(1, payer) + part(2, contract) + number(3, callValue) + part(4, input);
-  believe(isLike(bytes, /./) && bytes.toLowerCase() === written(raw, trigger), "other bytes");
+  believe(isLike(bytes, /./) && bytes.toLowerCase() === encodeRaw(raw, trigger), "other bytes");
   believe(isLike(txID, /^[0-9a-f]{64}$/i) && (await isIdOf(bytes, txID.toLowerCase())), "another id");
 }
 
-function written(raw, trigger) {
+function encodeRaw(raw, trigger) {
   const url = [...`type.googleapis.com/protocol.${TYPE}`].map((letter) => hex(letter.charCodeAt())).join("");
   const contract = number(1, 31) + part(2, part(1, url) + part(2, trigger)) + number(5, raw.contract[0].Permission_id);
   const head = part(1, raw.ref_block_bytes) + part(4, raw.ref_block_hash) + number(8, raw.expiration);

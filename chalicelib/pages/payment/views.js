@@ -5,7 +5,7 @@ import { copyField, transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
-import { charged } from "./quote.js";
+import { totalsWithFee } from "./quote.js";
 
 const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied", "poor"];
 const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
@@ -93,7 +93,7 @@ export class Views {
   total() {
     const { route } = this.quote;
     if (route) return this.app.money(route.amount, route.source.decimals, route.source.symbol);
-    return this.app.listed(charged(this.due, this.verdict), (each) => each.left + each.fee + each.extra);
+    return this.app.joinSums(totalsWithFee(this.due, this.verdict), (each) => each.left + each.fee + each.extra);
   }
 
   /** What can be paid with, if that is more than the link's own token. */
@@ -111,9 +111,9 @@ export class Views {
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
   balances() {
-    const { t, el, listed } = this.app;
+    const { t, el, joinSums } = this.app;
     const { balance, estimatedNetworkFee: gas } = this.quote.metadata;
-    const sums = charged(this.due, this.verdict);
+    const sums = totalsWithFee(this.due, this.verdict);
     const first = this.unit ?? sums[0];
     const row = (name, value, tone = "") =>
       el("div", { class: `row ${tone}` }, el("dt", {}, t(name)), el("dd", {}, value));
@@ -121,7 +121,7 @@ export class Views {
     if (typeof balance === "string") rows.push(row("balance", this.amount(balance, first)));
     else rows.push(...this.ownBalances.map((each) => row("balance", each)));
     const extra = sums.filter((each) => each.extra > 0n);
-    if (extra.length > 0) rows.push(row("fee.batch", listed(extra, (each) => each.extra)));
+    if (extra.length > 0) rows.push(row("fee.batch", joinSums(extra, (each) => each.extra)));
     if (typeof gas === "string" && !this.isSafe) rows.push(row("gas", t("about", { amount: this.rough(gas) })));
     for (const each of this.missing(first)) rows.push(row("missing", each, "bad"));
     return rows.length > 0 && el("dl", { class: "balances" }, rows);
@@ -187,7 +187,7 @@ export class Views {
       return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
     const paid = kind === "safe" ? owed : payments.map((position) => owed[position]);
-    const total = approximately(t, paid, app.listed(app.totals(paid), (each) => each.left + each.fee));
+    const total = approximately(t, paid, app.joinSums(app.totals(paid), (each) => each.left + each.fee));
     if (kind === "safe") return t("step.safe", { amount: total });
     if (paid.length > 1) return t("step.pay.many", { count: paid.length, amount: total });
     const [{ left, fee, payee, ...one }] = paid;
@@ -374,7 +374,7 @@ export class Views {
 
   showError(trouble) {
     if (trouble.code === "account") return void (this.isStale = "account.changed"); // begins again with the new account
-    if (typeof trouble.code !== "string") return this.app.failed(trouble, () => this.start());
+    if (typeof trouble.code !== "string") return this.app.showTrouble(trouble, () => this.start());
     if (NETWORK_TROUBLES.includes(trouble.code)) {
       const show = ({ showNetwork }) => showNetwork(this, trouble.code);
       return void this.app.asset("obstacles.js").then(show, (lacking) => this.showError(lacking));

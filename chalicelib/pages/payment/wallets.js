@@ -21,7 +21,7 @@ export function discover(onChange) {
   const ended = new AbortController();
   const { signal } = ended;
   let reported = "";
-  const list = () => [...found.values(), ...unannounced(found)];
+  const list = () => [...found.values(), ...walletsInWindow(found)];
   const report = () => {
     const ids = list().map(({ id }) => id).join(" ");
     if (ids === reported || signal.aborted) return;
@@ -57,7 +57,7 @@ function announcedWallet(detail, family, wallet) {
 const injected = new WeakMap();
 
 // Wallets found in the window only, for each family of which no wallet was announced.
-function unannounced(found) {
+function walletsInWindow(found) {
   const { ethereum, tron, tronLink, tronWeb } = window;
   const onTron = [tron, tronLink].find((each) => typeof each?.request === "function") ?? tronWeb;
   const offer = (family, provider, name, make) => {
