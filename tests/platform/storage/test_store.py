@@ -111,7 +111,7 @@ def test_a_batch_goes_on_with_what_a_busy_table_left(world: World) -> None:
     assert store.get_many(wanted).keys() == wanted.keys()
 
 
-def test_a_batch_gives_up_on_a_table_that_stays_busy(world: World) -> None:
+def test_a_batch_gives_up_on_a_table_that_stays_busy(world: World, pauses: list[float]) -> None:
     client = BusyClient(world.client, busy=1_000)
     with pytest.raises(Throttled):
         Store(PREFIX, client).get_many(accounts(world, 1))
@@ -280,7 +280,7 @@ def test_more_than_100_keys_are_read_in_batches(world: World) -> None:
     assert unknown not in world.services.store.get_many({**wanted, unknown: Account})
 
 
-def test_a_batch_that_dynamodb_refuses_is_asked_again_and_then_throttled(world: World) -> None:
+def test_a_batch_that_dynamodb_refuses_is_asked_again_and_then_throttled(world: World, pauses: list[float]) -> None:
     wanted = accounts(world, 1)
     with refusing(world, "BatchGetItem", "ThrottlingException") as calls, pytest.raises(Throttled):
         world.services.store.get_many(wanted)
@@ -289,7 +289,7 @@ def test_a_batch_that_dynamodb_refuses_is_asked_again_and_then_throttled(world: 
         world.services.store.get_many(wanted)
 
 
-def test_a_batch_asks_eight_times_for_what_a_busy_table_leaves(world: World) -> None:
+def test_a_batch_asks_eight_times_for_what_a_busy_table_leaves(world: World, pauses: list[float]) -> None:
     wanted = accounts(world, 1)
     assert Store(PREFIX, BusyClient(world.client, busy=7)).get_many(wanted).keys() == wanted.keys()
     client = BusyClient(world.client, busy=8)
@@ -317,8 +317,16 @@ def test_a_record_is_created_once_and_changed_only_by_who_read_its_last_version(
     assert store.get(Account, record.key) is None
 
 
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of the store between its attempts, in seconds, which are noted in place of waiting."""
+    found: list[float] = []
+    monkeypatch.setattr(time, "sleep", found.append)
+    return found
+
+
 @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_transaction_that_meets_contention_is_tried_eight_times(world: World, reason: str) -> None:
+def test_a_transaction_that_meets_contention_is_tried_eight_times(world: World, reason: str, pauses: list[float]) -> None:
     store = world.services.store
     with refusing(world, "TransactWriteItems", "TransactionCanceledException", times=7, reason=reason):
         store.write(Account("acct1", "n", START), Account("acct2", "n", START))
@@ -326,6 +334,7 @@ def test_a_transaction_that_meets_contention_is_tried_eight_times(world: World, 
     with refusing(world, "TransactWriteItems", "TransactionCanceledException", reason=reason) as calls, pytest.raises(WriteConflict):
         store.write(Account("acct3", "n", START), Account("acct4", "n", START))
     assert len(calls) == 8
+    assert pauses[7:] == sorted(pauses[7:]) and len(pauses[7:]) == 8, "each pause is longer than the one before"
 
 
 def test_a_record_that_a_transaction_holds_is_put_a_moment_later(world: World) -> None:
