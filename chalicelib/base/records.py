@@ -140,7 +140,7 @@ class Record:
         return False
 
     def end_redirects(self, person_id: str | None) -> bool:
-        """The same of deleting it; `person_id` is who does so."""
+        """Whether deleting it changes where money goes, or who says so; `person_id` is who deletes it."""
         return False
 
     @property

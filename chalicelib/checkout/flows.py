@@ -108,8 +108,8 @@ def describe(
 
 
 def _without_wallet(description: Description, owed: Sequence[Owed]) -> Description:
-    """The same with a fallback wallet on Tron, where `wallet` is optional: one that has nothing, which needs no call to
-    a node. Nothing changes on other networks, nor for what is converted: no rate is held without a payer."""
+    """The description with a fallback wallet on Tron, where `wallet` is optional: one that has nothing, which needs no
+    call to a node. Nothing changes on other networks, nor for what is converted: no rate is held without a payer."""
     if owed[0].token.network != "tron" or any(each.invoice != each.token for each in owed):
         return description
     positions = tuple(direct(each) for each in owed)

@@ -55,7 +55,7 @@ class Settings:
     networks.json, here and below."""
     scan_interval_seconds: int = _setting(setting_readers.whole(1, 60), 5)
     scan_intervals: Mapping[str, int] = _setting(setting_readers.by_network(setting_readers.whole(1, 60), int), {})
-    """The same for single networks: {"base": 2}."""
+    """The interval of single networks, in seconds: {"base": 2}."""
     headers_every: Mapping[str, int] = _setting(setting_readers.by_network(setting_readers.whole(0, 10_000), int), {})
     """Of one block in so many the header is checked: {"base": 100}; 1 is each, 0 none."""
     scan_waits: tuple[str, ...] = _setting(setting_readers.texts(setting_readers.network_name), ())
@@ -75,7 +75,7 @@ class Settings:
     webhook_concurrency: int = _setting(setting_readers.concurrency, 200)
     """How many first attempts of deliveries are made at the same time; above 1,000 the queue has no maximum."""
     webhook_retry_concurrency: int = _setting(setting_readers.whole(2, 1000), 200)
-    """The same for retries, tests, and attempts at webhooks that failed or were slow last."""
+    """How many retries, tests, and attempts at webhooks that failed or were slow last are made at the same time."""
     recording_concurrency: int = _setting(setting_readers.whole(2, 1000), 20)
     """How many payables are recorded at the same time."""
     announcement_concurrency: int = _setting(setting_readers.whole(2, 1000), 20)

@@ -180,7 +180,7 @@ class Budget:
         return self.daily_limit * percent // 100
 
     def share(self, use: Use) -> int | None:
-        """The same for the calls of one account of this service."""
+        """What all calls of one account of this service may have cost in a day after a call; None: anything."""
         room = self.room(use)
         return None if room is None else room * self.account_percent // 100
 

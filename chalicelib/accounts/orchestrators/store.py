@@ -29,7 +29,7 @@ def linkage(store: Store, orchestrator_id: str, client_id: str) -> tuple[Orchest
 def linkage_and_client(
     store: Store, orchestrator_id: str, client_id: str
 ) -> tuple[Orchestrator, Linkage | None, ClientId | None]:
-    """As `linkage`, and the client id. One read."""
+    """An orchestrator, which must exist, a client id, and the link between them. One read."""
     platform = Orchestrator.KEY.of(orchestrator_id=orchestrator_id)
     linked = Linkage.KEY.of(orchestrator_id=orchestrator_id, client_id=client_id)
     client = ClientId.KEY.of(credential_hash=credential_hash(client_id))

@@ -68,8 +68,8 @@ class Chain(Protocol):
         without those that the node does not have."""
 
     def read_transfers(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
-        """The same without the logs of payments. Raises ChainUnavailable if the node does not have one of the blocks.
-        """
+        """The blocks at some heights with the Transfers that are wanted of each, without the logs of payments. Raises
+        ChainUnavailable if the node does not have one of the blocks."""
 
     def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
         """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""

@@ -63,8 +63,8 @@ class RangeTooLarge(Exception):
 
 
 class BlockRefused(RangeTooLarge):
-    """The same for a range of one block, of which the node does not return the receipts either: there is no smaller
-    range, so the network cannot be read further."""
+    """The node returns neither the logs nor the receipts of a single block, the smallest range: the network cannot be
+    read further."""
 
 
 class Disconnected(Exception):
@@ -108,7 +108,7 @@ def read_range(
 
 
 def _logs_again(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping[str, Any], ...] | None:
-    """As `check_logs`, but None instead of an error, which must not keep the blocks after these from being read."""
+    """The checked logs of a query for a range; None instead of an error: later blocks are read even so."""
     try:
         return check_logs(network, blocks, outcome)
     except (RangeTooLarge, ChainUnavailable):
@@ -130,8 +130,11 @@ def read_payments(
 
 @unavailable_if_malformed
 def read_transfers(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
-    """The same of blocks whose payments were read already, without these. Raises ChainUnavailable if the node does not
-    have one of the blocks."""
+    """The blocks at some heights with the Transfers that are wanted of each, without the logs of payments.
+
+    One request, with a call for each header, and one for each filter. Raises ChainUnavailable if the node does not
+    have one of the blocks.
+    """
     found = _read_blocks(node, wanted, ())
     if len(found) < len(wanted):
         raise ChainUnavailable(f"The {node.network} node lags behind what it knew before")

@@ -26,7 +26,10 @@ def load(services: Services, owner: Owner, request_id: str) -> CommercePayment:
 
 
 def load_to_change(services: Services, owner: Owner, request_id: str) -> CommercePayment:
-    """As `load`. Raises Forbidden, too, if the caller sees it and may not change it."""
+    """The commerce payment of a request, for one who changes it. Two reads.
+
+    Raises NotFound if there is none that the caller sees, Forbidden if the caller sees it and may not change it.
+    """
     link, payment = _load(services, owner, request_id)
     check_changes(owner, link)
     return payment

@@ -65,7 +65,7 @@ def start_refund(payment: CommercePayment, pending: PendingOperation) -> Pending
 
 
 def advance(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
-    """As operating.advance, for a refund."""
+    """The payment after the next step of its refund: the tokens are taken, or given to the payer."""
     return _take(services, payment, pending) if pending.step == TAKE else _spend(services, payment, pending)
 
 

@@ -199,7 +199,7 @@ def references(services: Services, payment: CommercePayment, pending: PendingOpe
 
 
 def reference_for(services: Services, payment: CommercePayment, payer: str) -> tuple[Reference, ...]:
-    """As `references`, for any wallet that may pay."""
+    """The entry that finds the payment by its hash with a wallet that may pay, unless it is stored. One read."""
     topic = hash_for(payment, payer, contracts_of(payment, services.settings.escrow_contracts))
     if request_store.references(services.store, (topic,)):
         return ()

@@ -180,7 +180,7 @@ def miss_order(order: Order, now: datetime, pace: Pace) -> Order:
 
 
 def before_end(advance: Advance, now: datetime) -> Advance:
-    """The same without the end, which the next check announces: the payment that it shows was not found."""
+    """What was reported without the end, which the next check announces: the payment that it shows was not found."""
     waiting = tuple(each for each in advance.announcements if each.notification is not Notification.CONFIRMED)
     if len(waiting) == len(advance.announcements):
         return advance

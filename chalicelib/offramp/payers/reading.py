@@ -42,7 +42,8 @@ def read(services: Services, account_id: str, client_user_id: str) -> Payer:
 
 
 def read_for(services: Services, owner: Owner, client_user_id: str) -> Payer:
-    """As `read`; for a client id alone only one that was registered with it, or without any."""
+    """The payer of the merchant's id; for a client id alone only one that was registered with it, or without any. Two
+    reads. Raises PayerNotFound."""
     payer = read(services, owner.account_id, client_user_id)
     if owner.mode is Mode.CLIENT_ID and not sees(owner, payer):
         raise rules.unknown_payer(client_user_id)

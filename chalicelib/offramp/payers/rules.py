@@ -54,7 +54,7 @@ def unknown_payer(client_user_id: str) -> PayerNotFound:
 
 
 def unknown_user(client_user_id: str) -> PayerNotFound:
-    """The same where a bank account is added (supplement, 4.5)."""
+    """The error where a bank account is added for a payer who does not exist (supplement, 4.5)."""
     return PayerNotFound(f"User with ID {client_user_id} not found")
 
 

@@ -125,7 +125,7 @@ def require_open(services: Services, payable: PayableLink) -> None:
 
 
 def check_fee_addresses(services: Services, payments: Iterable[PayableLink]) -> None:
-    """As requests.flows.check_fee_addresses, for the fees of links."""
+    """Raises BadRequest if a fee of one of the links is paid to an address that is refused."""
     requests.check_fee_addresses(
         services,
         ((request, payable.link.fee) for payable in payments for request in payable.requests),

@@ -55,7 +55,8 @@ def load_visible(services: Services, token: str, viewer: Viewer, *, may_lag: boo
 
 
 def load_stored(services: Services, token: str, viewer: Viewer, *, may_lag: bool = False) -> PayableLink:
-    """As `load_visible`, with the link as it is stored, so that it can be written again."""
+    """The link with its requests as they are stored, so that they can be written again. Reads and raises as
+    `load_visible`, but for payouts, which it does not screen."""
     lagging = store.payable_link(services.store, token, may_lag=True) if may_lag else None
     payable = lagging or load(services, token)
     if payable is None or not (viewer.reads_any_link or sees(viewer, payable.link)):

@@ -56,7 +56,7 @@ def find_payable(store: Store, payable_id: str, *, may_lag: bool = False) -> Pay
 
 
 def payable(store: Store, payable_id: str) -> Payable | None:
-    """As `find_payable`; for a link that was merged into a batch, the batch. One query, two for a merged link."""
+    """A payable as it is stored; of a link that was merged into a batch the batch. One query, two for a merged link."""
     found = find_payable(store, payable_id)
     return current(store, found) if isinstance(found, PayableLink) else found
 
@@ -68,7 +68,7 @@ def payable_of(store: Store, name: str) -> Payable | None:
 
 
 def payable_link(store: Store, token: str, *, may_lag: bool = False) -> PayableLink | None:
-    """As `find_payable`, for links alone. One query."""
+    """A link as it is stored, also one that was merged into a batch; None for a request without a link. One query."""
     found = find_payable(store, token, may_lag=may_lag)
     return found if isinstance(found, PayableLink) else None
 

@@ -57,12 +57,12 @@ def hold(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
 
 
 def renew_quotes(services: Services, owed: Sequence[Owed]) -> tuple[dict[str, Quote], list[Quote]]:
-    """The same, and those of the quotes that are not written yet. Raises RateUnavailable."""
+    """The quotes of stored requests by request id, and those that are not written yet. Raises RateUnavailable."""
     return quotes.renew_quotes(services, _requests_to_quote(services, owed))
 
 
 def first_quotes(services: Services, owed: Sequence[Owed]) -> dict[str, Quote]:
-    """The same of requests that are not stored yet; the quotes are not written. Raises RateUnavailable."""
+    """The quotes of requests that are not stored yet, by request id; they are not written. Raises RateUnavailable."""
     return quotes.first(services, _requests_to_quote(services, owed))
 
 

@@ -44,7 +44,8 @@ def current(services: Services, invoice: Token, payment: Token) -> Rate:
 
 
 def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate | None:
-    """As `current`, for what is only shown: None if no rate can be had, which is logged as by `show_rate_at`.
+    """What one unit of the invoice currency is in the payment currency now, for what is only shown; None if no rate can
+    be had, which is logged as by `show_rate_at`.
 
     What was found is shown for 20 seconds, a rate or none. So those who poll a request do not wait for a node that
     stalls, which may be that of another network than theirs, nor ask it at each read.
@@ -58,7 +59,8 @@ def current_or_none(services: Services, invoice: Token, payment: Token) -> Rate 
 
 
 def show_rate_at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
-    """As `at`, for what is only shown: None if no rate can be had.
+    """What one unit of the invoice currency was in the payment currency at an instant, for what is only shown; None if
+    no rate can be had.
 
     That is logged as a warning. It has an alarm of its own, which is raised after hours: nobody waits for this rate.
     """
@@ -71,7 +73,7 @@ def show_rate_at(services: Services, invoice: Token, payment: Token, instant: da
 
 
 def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    """The same at an instant in the past, by what the feeds answered then.
+    """What one unit of the invoice currency was in the payment currency at a past instant, by Chainlink's feeds.
 
     Raises RateUnavailable, which is logged and has the alarm of `current`, unless the feeds were fresh at that time and
     agree with the prices of the HTTP source around it. Currencies that the contracts convert, and the HTTP source does
@@ -84,7 +86,7 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
 
 
 def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    """As `at`, and where that gives none, the rate that is known by which a payment is worth the least.
+    """The rate at an instant in the past; where `at` gives none, the known rate by which a payment is worth the least.
 
     Known are what fresh feeds and the HTTP price source gave at that time, whether they agree or not, and the rate of
     now by `current`. So nothing is worth more than any of them says. Logged as a warning with all of them. Raises

@@ -49,7 +49,7 @@ def count_escrow_refund(
     dollar_rate: Rate | None,
     now: datetime,
 ) -> tuple[Request, SentRefund]:
-    """As `count_refund`, for a refund of a commerce payment, as the transfer to the payer that it is."""
+    """The request after the escrow sent a refund of a commerce payment, and its line: a transfer to the payer."""
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return request, known
     line = _line(payable, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)

@@ -49,7 +49,8 @@ def notify_unmatched(
     payer: str | None,
     context: EventContext,
 ) -> tuple[Request, UnmatchedTransfer, tuple[Event, ...]]:
-    """As `notify_payment`, for an unmatched transfer; `payer` is who sent it, if that is known.
+    """The request and its unmatched transfer after the merchant is notified of it, with the event, if there is one;
+    `payer` is who sent it, if that is known.
 
     `stored` are the unmatched transfers of the request that were there before.
     """

@@ -53,7 +53,7 @@ def create(services: Services, owner: Owner, draft: Draft) -> Request:
 
 
 def payout(services: Services, owner: Owner, draft: Draft) -> Request:
-    """As `payouts`, for one draft that is the whole body."""
+    """Creates a payout of one draft that is the whole body. One transaction."""
     permissions.check_platform(owner)
     (draft,) = _with_resolved_payees(services, owner, (draft,), ((),))
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)

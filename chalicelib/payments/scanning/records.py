@@ -78,7 +78,7 @@ class Evidence(StrEnum):
     PROVED_BY_BLOOM = "proved_by_bloom"
     """Headers that lead to a block on which two nodes agree say that no block has such a log."""
     PROVED_BY_RECEIPTS = "proved_by_receipts"
-    """The same, and some blocks were read from all of their receipts, which have the root of the header."""
+    """Headers that lead to an agreed block say so of all but some blocks, whose receipts have the header's root."""
 
     @property
     def is_proof(self) -> bool:

@@ -51,7 +51,7 @@ def list_logged(store: Store, network: str, first: int, last: int) -> list[Logge
 
 
 def list_logged_again(store: Store, network: str, first: int, last: int) -> list[LoggedTransfer]:
-    """As `list_logged`, by one query, and one for each block that has entries."""
+    """The log's entries of the blocks from `first` to `last`, by one query, and one for each block that has entries."""
     return [
         entry
         for number in list_logged_blocks(store, network, first, last)

@@ -69,7 +69,7 @@ class RecoveryAction(StrEnum):
     REFUND = "refund"
     """The payee returns the whole amount."""
     FIND_PAYER = "find_payer"
-    """As `refund` or `refund_excess`, after the payee has found out who paid: the chain does not say for certain."""
+    """The payee returns it after finding out who paid: the chain does not say that for certain."""
     CONTACT_PAYEE = "contact_payee"
     """The payee may have received it, if the address is theirs on that network and the token has a value."""
     CONTACT_RECEIVER = "contact_receiver"

@@ -77,7 +77,7 @@ def void(info: PaymentInfo, contracts: EscrowContracts) -> Transaction:
 
 
 def reclaim(info: PaymentInfo, contracts: EscrowContracts) -> Transaction:
-    """The same, sent by the payer after the authorization has expired."""
+    """Gives all that is held back to the payer, who sends it after the authorization has expired."""
     return _call(contracts, RECLAIM, info)
 
 

@@ -66,7 +66,7 @@ def payment_hash(info: PaymentInfo, contracts: EscrowContracts) -> str:
 
 
 def payer_agnostic_hash(info: PaymentInfo, contracts: EscrowContracts) -> str:
-    """The same for the zero address as the payer: the nonce of what any payer signs for this payment."""
+    """The name of a payment with the zero address as its payer: the nonce of what any payer signs for this payment."""
     return payment_hash(replace(info, payer=ZERO_ADDRESS), contracts)
 
 

@@ -52,7 +52,7 @@ def void(call: DecodedCall) -> Explanation:
 
 
 def reclaim(call: DecodedCall) -> Explanation:
-    """The same call as a void, sent by the payer."""
+    """All that is in escrow goes back to the payer, as by a void, but the payer sends this call."""
     return _explain_call(call, f"Take all that is in escrow back to {call.address('paymentInfo.payer')}")
 
 

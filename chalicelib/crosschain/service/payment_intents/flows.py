@@ -185,7 +185,7 @@ def _open_request(services: Services, intent: PaymentIntent) -> Request:
 
 
 def is_wanted(services: Services, request: Request) -> bool:
-    """As rules.is_wanted. One read if the request is paid out to a bank account."""
+    """Whether a payment of the request is still wanted. One read if the request is paid out to a bank account."""
     order = offramp_store.order(services.store, request.request_id) if request.is_crypto_to_fiat else None
     return rules.is_wanted(request, order)
 

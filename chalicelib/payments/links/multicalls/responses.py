@@ -163,7 +163,7 @@ def _(error: MulticallRefused) -> dict[str, Any]:
 
 @details_of.register
 def _(error: SetRefused) -> dict[str, Any]:
-    """The same for what concerns all children together, with the exceeded limit if there is one."""
+    """The validation envelope of what concerns all children together, with the exceeded limit if there is one."""
     if error.cap is None:
         return _envelope([_failure(_WHOLE_MULTICALL, error.reason, {}, error.detail)])
     maximum, actual = error.cap.maximum, error.cap.actual
