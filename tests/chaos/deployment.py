@@ -37,8 +37,8 @@ class Merchant:
     deliveries: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Event kind and request id by delivery id."""
 
-    def events_of(self, payment: PayableLink) -> Counter[str]:
-        ids = {request.request_id for request in payment.requests}
+    def events_of(self, payable: PayableLink) -> Counter[str]:
+        ids = {request.request_id for request in payable.requests}
         return Counter(kind for kind, request_id in self.deliveries.values() if request_id in ids)
 
 

@@ -107,14 +107,14 @@ def wait_until(is_done: Callable[[], bool], chain: Chain) -> None:
         time.sleep(1)
 
 
-def load(deployed: Deployment, payment: PayableLink) -> PayableLink:
-    found = link_reading.load(deployed.services, payment.link.token)
+def load(deployed: Deployment, payable: PayableLink) -> PayableLink:
+    found = link_reading.load(deployed.services, payable.link.token)
     assert found is not None
     return found
 
 
-def is_completed(deployed: Deployment, payment: PayableLink) -> bool:
-    return load(deployed, payment).link.status is LinkStatus.COMPLETED
+def is_completed(deployed: Deployment, payable: PayableLink) -> bool:
+    return load(deployed, payable).link.status is LinkStatus.COMPLETED
 
 
 def test_processes_that_are_killed_at_random_lose_and_double_nothing(

@@ -26,9 +26,9 @@ def proposed(nonce: int = 0, safe: str = SAFE) -> Proposal:
     return Proposal(safe, SafeTransaction(SAFE, 0, "0x1234", 0), SafeTerms(nonce))
 
 
-def paying(payment: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
+def paying(payable: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
     """A proposal of what `/pay` returns for a Safe to pay a single link."""
-    (owed,) = amounts_owed([payment])
+    (owed,) = amounts_owed([payable])
     transactions = with_approvals(pay_one(direct(owed).due), {}).transactions
     return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
 
@@ -58,12 +58,12 @@ def announcement(safe_tx_hash: str = HASH, **changes: object) -> Announcement:
 
 def record(
     world: World,
-    payment: PayableLink,
+    payable: PayableLink,
     draft: Announcement | None = None,
     services: Services | None = None,
     viewer: Viewer | None = None,
 ) -> AnnouncedTransaction:
-    token, viewer = payment.link.token, viewer or Viewer(world.account_id, None)
+    token, viewer = payable.link.token, viewer or Viewer(world.account_id, None)
     return announcements.record(services or world.services, token, viewer, draft or announcement())[1]
 
 
@@ -93,9 +93,9 @@ def let_pass(world: World, minutes: float) -> None:
     world.scan()
 
 
-def is_free(world: World, payment: PayableLink) -> bool:
+def is_free(world: World, payable: PayableLink) -> bool:
     try:
-        check_payable(world.load(payment), world.now)
+        check_payable(world.load(payable), world.now)
     except Locked:
         return False
     return True

@@ -124,10 +124,10 @@ class Bridge:
         return deposit_of(wanted, int(self.world.now.timestamp()))
 
     def send(
-        self, payment: PayableLink, payer: str = SENDER, nonce: int = 0, source: str = SOURCE, **changes: Any
+        self, payable: PayableLink, payer: str = SENDER, nonce: int = 0, source: str = SOURCE, **changes: Any
     ) -> Sent:
         """A payer sends the deposit, which is in no block yet."""
-        deposit = replace(self.deposit_for(payment.requests[0], payer, source=source), **changes)
+        deposit = replace(self.deposit_for(payable.requests[0], payer, source=source), **changes)
         return self.send_deposit(deposit, payer, nonce, source)
 
     def send_deposit(self, deposit: Deposit, payer: str = SENDER, nonce: int = 0, source: str = SOURCE) -> Sent:
@@ -200,20 +200,20 @@ class Bridge:
         return self._log(self.source, sent.deposit.input_token, transfer)
 
     def announce(
-        self, payment: PayableLink, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
+        self, payable: PayableLink, sent: Sent | str, viewer: Viewer | None = None, **changes: Any
     ) -> AnnouncedTransaction:
         tx_hash = sent if isinstance(sent, str) else sent.tx_hash
         source = _network(SOURCE if isinstance(sent, str) else sent.network).label
         draft = replace(Announcement(tx_hash, None, None, source, "USDC", None), **changes)
         viewer = viewer or Viewer(self.world.account_id, None)
-        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
+        return announcements.record(self.world.services, payable.link.token, viewer, draft)[1]
 
-    def announcements(self, payment: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payment).announced
+    def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
+        record = self.world.load(payable).announced
         return record.all if record is not None else ()
 
-    def announced(self, payment: PayableLink) -> AnnouncedTransaction:
-        (found,) = self.announcements(payment)
+    def announced(self, payable: PayableLink) -> AnnouncedTransaction:
+        (found,) = self.announcements(payable)
         return found
 
     def _filled(self, sent: Sent) -> tuple[list[str], bytes]:

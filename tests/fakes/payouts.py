@@ -87,12 +87,12 @@ def payout(services: Services, account_id: str, **changes: Any) -> PayableLink:
     return PayableLink((Request(**request),), Link(**link))
 
 
-def on_its_way(payment: PayableLink, status: AnnouncedStatus = AnnouncedStatus.PENDING) -> PayableLink:
+def on_its_way(payable: PayableLink, status: AnnouncedStatus = AnnouncedStatus.PENDING) -> PayableLink:
     """Returns the link with a multisig announced transaction without writing it."""
-    now = payment.link.created_at
+    now = payable.link.created_at
     announced = AnnouncedTransaction(
-        account_id=payment.link.account_id,
-        link_token=payment.link.token,
+        account_id=payable.link.account_id,
+        link_token=payable.link.token,
         announced_id="intent",
         network="sepolia",
         safe_tx_hash="0x" + "ab" * 32,
@@ -102,11 +102,11 @@ def on_its_way(payment: PayableLink, status: AnnouncedStatus = AnnouncedStatus.P
         payer_address=None,
         status=status,
         created_at=now,
-        ends_at=payment.link.expires_at,
+        ends_at=payable.link.expires_at,
         check_at=now,
         scanned_to=0,
     )
-    return replace(payment, announced=announced)
+    return replace(payable, announced=announced)
 
 
 def _items(records: list[Any]) -> Iterator[dict[str, Any]]:

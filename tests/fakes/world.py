@@ -294,8 +294,8 @@ class World:
     def create_link(self, **changes: Any) -> PayableLink:
         return links.create(self.services, self.owner, draft(**changes))
 
-    def load(self, payment: PayableLink) -> PayableLink:
-        found = link_reading.load(self.services, payment.link.token)
+    def load(self, payable: PayableLink) -> PayableLink:
+        found = link_reading.load(self.services, payable.link.token)
         assert found is not None
         return found
 

@@ -57,9 +57,9 @@ def settle(world: World, chain: Chain) -> int:
     return world.tick(network=chain.network)
 
 
-def assert_completed(world: World, payment: PayableLink) -> None:
+def assert_completed(world: World, payable: PayableLink) -> None:
     """The link is completed, and every request of it was paid what it asked for, exactly."""
-    now = world.load(payment)
+    now = world.load(payable)
     assert now.link.status is LinkStatus.COMPLETED
     assert [(r.status, r.paid) for r in now.requests] == [(RequestStatus.PAID, r.amount) for r in now.requests]
 
@@ -71,6 +71,6 @@ def confirmed(world: World) -> list[str]:
     return sorted(body["requestId"] for body in bodies if body["event"] == "payment.confirmed")
 
 
-def request_ids(payment: PayableLink) -> list[str]:
+def request_ids(payable: PayableLink) -> list[str]:
     """Sorted."""
-    return sorted(request.request_id for request in payment.requests)
+    return sorted(request.request_id for request in payable.requests)

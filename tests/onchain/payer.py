@@ -22,13 +22,13 @@ class Payer:
         self.address, self._key, self._chain = account.address, account.key.hex(), chain
         chain.fund(self.address, 10**6)
 
-    def quote(self, world: World, payment: PayableLink, **how: Any) -> dict[str, Any]:
+    def quote(self, world: World, payable: PayableLink, **how: Any) -> dict[str, Any]:
         """The body of GET /v2/secure-payments/:token/pay for this wallet."""
-        return pay_body(world, payment, self.address, **how)
+        return pay_body(world, payable, self.address, **how)
 
-    def pay(self, world: World, payment: PayableLink, **how: Any) -> list[dict[str, Any]]:
+    def pay(self, world: World, payable: PayableLink, **how: Any) -> list[dict[str, Any]]:
         """Signs and sends every transaction of the quote as it is; returns the receipts."""
-        return [self.send(transaction) for transaction in self.quote(world, payment, **how)["transactions"]]
+        return [self.send(transaction) for transaction in self.quote(world, payable, **how)["transactions"]]
 
     def send(self, transaction: dict[str, Any]) -> dict[str, Any]:
         receipt = self._chain.send(transaction, self._key)
@@ -36,8 +36,8 @@ class Payer:
         return receipt
 
 
-def pay_body(world: World, payment: PayableLink, wallet: str | None = None, **how: Any) -> dict[str, Any]:
+def pay_body(world: World, payable: PayableLink, wallet: str | None = None, **how: Any) -> dict[str, Any]:
     """The body of GET /v2/secure-payments/:token/pay for any wallet; `how` as in checkout.PayOptions."""
     viewer = checkout.Viewer(world.account_id, None)
-    prepared = checkout.pay(world.services, payment.link.token, viewer, checkout.PayOptions(wallet, **how))
+    prepared = checkout.pay(world.services, payable.link.token, viewer, checkout.PayOptions(wallet, **how))
     return pay_answer(prepared, "plain").model_dump(exclude_unset=True)

@@ -91,37 +91,37 @@ class Shop:
     def link(self) -> PayableLink:
         return self.world.create_link(currency="USDC-arbitrum-one")
 
-    def quote(self, payment: PayableLink, wallet: Wallet) -> list[dict[str, Any]]:
-        body = pay_body(self.world, payment, wallet.address, source=SourceToken("BASE", "USDC"))
+    def quote(self, payable: PayableLink, wallet: Wallet) -> list[dict[str, Any]]:
+        body = pay_body(self.world, payable, wallet.address, source=SourceToken("BASE", "USDC"))
         return list(body["transactions"])
 
-    def announce(self, payment: PayableLink, tx_hash: str) -> AnnouncedTransaction:
+    def announce(self, payable: PayableLink, tx_hash: str) -> AnnouncedTransaction:
         draft = Announcement(tx_hash, None, None, "BASE", "USDC", None)
         viewer = Viewer(self.world.account_id, None)
-        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
+        return announcements.record(self.world.services, payable.link.token, viewer, draft)[1]
 
-    def pay(self, payment: PayableLink, wallet: Wallet) -> Deposited:
+    def pay(self, payable: PayableLink, wallet: Wallet) -> Deposited:
         """Pays as the page does: quote, approval, deposit, announcement."""
-        *approvals, bridging = self.quote(payment, wallet)
+        *approvals, bridging = self.quote(payable, wallet)
         for approval in approvals:
             wallet.send(approval)
         tx_hash = wallet.send(bridging)
-        self.announce(payment, tx_hash)
+        self.announce(payable, tx_hash)
         (deposited,) = self.bridge.deposits_of("base", tx_hash)
         return deposited
 
-    def state(self, payment: PayableLink) -> tuple[AnnouncedStatus, Stage]:
-        (announced,) = self.announcements(payment)
+    def state(self, payable: PayableLink) -> tuple[AnnouncedStatus, Stage]:
+        (announced,) = self.announcements(payable)
         return announced.status, bridge_transfer_of(announced).stage
 
-    def announcements(self, payment: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payment).announced
+    def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
+        record = self.world.load(payable).announced
         assert record is not None
         return record.all
 
-    def is_free(self, payment: PayableLink) -> bool:
+    def is_free(self, payable: PayableLink) -> bool:
         try:
-            check_payable(self.world.load(payment), self.world.now)
+            check_payable(self.world.load(payable), self.world.now)
         except Locked:
             return False
         return True

@@ -238,9 +238,9 @@ def test_what_was_paid_of_a_batch_before_is_not_paid_again(world_on: WorldOn, ch
     assert confirmed(world) == request_ids(payment)
 
 
-def pay_part(payer: Payer, payment: PayableLink, amount: int) -> None:
+def pay_part(payer: Payer, payable: PayableLink, amount: int) -> None:
     """A part of the first request of a link, in USDC of base, with 1 % as its fee, by the payer's own hand."""
-    request, proxy = payment.requests[0], address_of(ERC20_FEE_PROXY, "base")
+    request, proxy = payable.requests[0], address_of(ERC20_FEE_PROXY, "base")
     made = fee_proxy.pay_erc20(
         "base",
         token=BASE_USDC,

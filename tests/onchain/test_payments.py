@@ -133,7 +133,7 @@ def test_a_fee_address_that_becomes_a_contract_later_is_refused_when_paying(
         payer.quote(world, payment)
 
 
-def look_alikes(chain: Chain, payment: PayableLink, pay: dict[str, str]) -> dict[str, dict[str, str]]:
+def look_alikes(chain: Chain, payable: PayableLink, pay: dict[str, str]) -> dict[str, dict[str, str]]:
     """The same payment by another proxy with the same code, in another token, to another payee."""
     impostor = evm_address("0x" + "0f" * 20)
     chain.rpc("anvil_setCode", impostor, chain.rpc("eth_getCode", FEE_PROXY, "latest"))

@@ -25,12 +25,12 @@ def world(world: World) -> World:
     return world
 
 
-def transfers_of(world: World, payment: PayableLink) -> list[dict[str, Any]]:
+def transfers_of(world: World, payable: PayableLink) -> list[dict[str, Any]]:
     """The body of GET /v2/secure-payments/:token/transfers."""
     caller = Caller(Mode.API_KEY, world.account_id, "key", "digest", "credential", Tier.DEFAULT, None)
     actor = Actor(world.account_id, "key", "127.0.0.1", "-")
     services = world.services
-    path = {"token": payment.link.token}
+    path = {"token": payable.link.token}
     call = Call(services, caller, actor, None, None, path, services.clock(), services.entropy)
     found: list[dict[str, Any]] = list_transfers(call).model_dump(mode="json")["transfers"]
     return found

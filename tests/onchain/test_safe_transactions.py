@@ -38,12 +38,12 @@ class Merchant:
     def link(self) -> PayableLink:
         return self.world.create_link(fee_percentage=None, fee_address=None)
 
-    def payment_of(self, payment: PayableLink, safe_tx_gas: int = 0) -> SafeTransaction:
+    def payment_of(self, payable: PayableLink, safe_tx_gas: int = 0) -> SafeTransaction:
         """What the API returns for a Safe, as its next transaction."""
-        body = pay_body(self.world, payment, self.safe.address, is_safe=True)
+        body = pay_body(self.world, payable, self.safe.address, is_safe=True)
         return self.safe.transaction(body["safeTransaction"], safe_tx_gas=safe_tx_gas)
 
-    def announce(self, payment: PayableLink, transaction: SafeTransaction, **changes: Any) -> None:
+    def announce(self, payable: PayableLink, transaction: SafeTransaction, **changes: Any) -> None:
         """The owners' service knows the transaction, and the payer announces it."""
         safe_tx_hash = self.safe.hash(transaction)
         proposed = safe.SafeTransaction(
@@ -51,30 +51,30 @@ class Merchant:
         )
         terms = SafeTerms(transaction.nonce, transaction.safe_tx_gas)
         self.world.safes.known["sepolia", safe_tx_hash] = Proposal(self.safe.address, proposed, terms)
-        self.claim(payment, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
-        assert not self.is_free(payment)
+        self.claim(payable, safe_tx_hash, **{"payer_address": self.safe.address, **changes})
+        assert not self.is_free(payable)
 
-    def claim(self, payment: PayableLink, safe_tx_hash: str, **changes: Any) -> AnnouncedTransaction:
+    def claim(self, payable: PayableLink, safe_tx_hash: str, **changes: Any) -> AnnouncedTransaction:
         """Somebody announces a hash."""
         fields = {"deadline": None, "viewer": Viewer(self.world.account_id, None), **changes}
         viewer = fields.pop("viewer")
         draft = Announcement(None, safe_tx_hash, chain="SEPOLIA", token="USDC", **fields)
-        return announcements.record(self.world.services, payment.link.token, viewer, draft)[1]
+        return announcements.record(self.world.services, payable.link.token, viewer, draft)[1]
 
     def scan(self) -> None:
         self.chain.mine(2)
         self.world.tick()
 
-    def look(self, payment: PayableLink) -> AnnouncedTransaction:
+    def look(self, payable: PayableLink) -> AnnouncedTransaction:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payment).announced
+        announced = self.world.load(payable).announced
         assert announced is not None
         return announced
 
-    def is_free(self, payment: PayableLink) -> bool:
-        return is_free(self.world, payment)
+    def is_free(self, payable: PayableLink) -> bool:
+        return is_free(self.world, payable)
 
 
 @pytest.fixture(scope="module")

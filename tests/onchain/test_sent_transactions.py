@@ -32,9 +32,9 @@ class Shop:
     def link(self) -> PayableLink:
         return self.world.create_link(currency="ETH-sepolia-sepolia", amount="0.5", fee_percentage=None, fee_address=None)
 
-    def send(self, payment: PayableLink, **changed: Any) -> str:
+    def send(self, payable: PayableLink, **changed: Any) -> str:
         """Signs and sends what the API returns, with other fields if a test wants so; returns the hash."""
-        (transaction,) = pay_body(self.world, payment, PAYER)["transactions"]
+        (transaction,) = pay_body(self.world, payable, PAYER)["transactions"]
         fields = {
             "chainId": self.chain.chain_id,
             "nonce": int(self.chain.rpc("eth_getTransactionCount", PAYER, "latest"), 16),
@@ -50,14 +50,14 @@ class Shop:
         sent: str = self.chain.rpc("eth_sendRawTransaction", "0x" + bytes(signed).hex())
         return sent
 
-    def announce(self, payment: PayableLink, tx_hash: str) -> AnnouncedTransaction:
+    def announce(self, payable: PayableLink, tx_hash: str) -> AnnouncedTransaction:
         draft = Announcement(tx_hash, None, None, "SEPOLIA", "ETH-sepolia", None)
-        return announcements.record(self.world.services, payment.link.token, Viewer(self.world.account_id, None), draft)[1]
+        return announcements.record(self.world.services, payable.link.token, Viewer(self.world.account_id, None), draft)[1]
 
-    def look(self, payment: PayableLink, seconds: float = 301) -> AnnouncedTransaction:
+    def look(self, payable: PayableLink, seconds: float = 301) -> AnnouncedTransaction:
         self.world.advance(seconds)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payment).announced
+        announced = self.world.load(payable).announced
         assert announced is not None
         return announced
 
@@ -65,8 +65,8 @@ class Shop:
         self.chain.mine(3)
         self.world.tick()
 
-    def is_free(self, payment: PayableLink) -> bool:
-        return is_free(self.world, payment)
+    def is_free(self, payable: PayableLink) -> bool:
+        return is_free(self.world, payable)
 
 
 @pytest.fixture(scope="module")

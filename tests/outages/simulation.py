@@ -222,5 +222,5 @@ def _with_memory(services: Services) -> Services:
     return replace(services, store=MemoryStore())
 
 
-def _topic(payment: PayableLink) -> str:
-    return reference_topic(bytes.fromhex(payment.requests[0].payment_reference[2:]))
+def _topic(payable: PayableLink) -> str:
+    return reference_topic(bytes.fromhex(payable.requests[0].payment_reference[2:]))

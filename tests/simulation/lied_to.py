@@ -101,9 +101,9 @@ def counted(name: str, number: int) -> set[Fact]:
     return {(name, each) for each in range(1, number + 1)}
 
 
-def is_locked(world: World, payment: PayableLink) -> bool:
+def is_locked(world: World, payable: PayableLink) -> bool:
     try:
-        check_payable(world.load(payment), world.now)
+        check_payable(world.load(payable), world.now)
     except ServiceError:
         return True
     return False

@@ -24,9 +24,9 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def announced_of(world: World, payment: PayableLink) -> AnnouncedTransaction:
+def announced_of(world: World, payable: PayableLink) -> AnnouncedTransaction:
     announced = world.services.store.get(
-        AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=payment.link.token)
+        AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=payable.link.token)
     )
     assert announced is not None
     return announced

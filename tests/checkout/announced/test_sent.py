@@ -42,9 +42,9 @@ def sent(tx_hash: str) -> Announcement:
     return Announcement(tx_hash, None, None, "SEPOLIA", "USDC", None)
 
 
-def pay(world: World, payment: PayableLink) -> tuple[str, AnnouncedTransaction]:
-    tx_hash = world.chain.send(payment.requests[0])
-    return tx_hash, record(world, payment, sent(tx_hash))
+def pay(world: World, payable: PayableLink) -> tuple[str, AnnouncedTransaction]:
+    tx_hash = world.chain.send(payable.requests[0])
+    return tx_hash, record(world, payable, sent(tx_hash))
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -419,13 +419,13 @@ def test_while_the_node_has_the_transaction_and_it_is_not_confirmed_the_link_is_
 # --- who is not locked out, and for how long ---
 
 
-def by_page(world: World, payment: PayableLink, tx_hash: str, announcer: str | None = None) -> AnnouncedTransaction:
-    return record(world, payment, replace(sent(tx_hash), announcer=announcer), viewer=PAGE)
+def by_page(world: World, payable: PayableLink, tx_hash: str, announcer: str | None = None) -> AnnouncedTransaction:
+    return record(world, payable, replace(sent(tx_hash), announcer=announcer), viewer=PAGE)
 
 
-def is_free_for(world: World, payment: PayableLink, announcer: str | None) -> bool:
+def is_free_for(world: World, payable: PayableLink, announcer: str | None) -> bool:
     viewer = replace(PAGE, announcer=announcer)
-    found = load_visible(world.services, payment.link.token, viewer)
+    found = load_visible(world.services, payable.link.token, viewer)
     return not found.is_locked
 
 

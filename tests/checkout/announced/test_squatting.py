@@ -150,13 +150,13 @@ def test_whatever_others_announce_and_emit_a_link_stays_locked_while_its_safes_t
         assert is_free(world, payment), "no longer than the bounds"
 
 
-def attack(world: World, payment: PayableLink, taken: list) -> None:
+def attack(world: World, payable: PayableLink, taken: list) -> None:
     for kind, *facts in taken:
         if kind == "announce":
             payer, safe_tx_hash, seconds = facts
             deadline = world.now + timedelta(seconds=seconds) if seconds else None
             with suppress(ServiceError):
-                record(world, payment, announcement(safe_tx_hash, payer_address=payer, deadline=deadline), viewer=PAGE)
+                record(world, payable, announcement(safe_tx_hash, payer_address=payer, deadline=deadline), viewer=PAGE)
         elif kind == "emit":
             world.chain.execute_safe(HOSTILE, *facts)
         elif kind == "service":

@@ -26,8 +26,8 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def withdraw(world: World, payment: PayableLink, services: Services | None = None) -> AnnouncedTransaction:
-    return flows.withdraw(services or world.services, payment.link.token, Viewer(world.account_id, None))
+def withdraw(world: World, payable: PayableLink, services: Services | None = None) -> AnnouncedTransaction:
+    return flows.withdraw(services or world.services, payable.link.token, Viewer(world.account_id, None))
 
 
 def test_a_link_is_free_once_its_owner_has_withdrawn_the_announced_transaction(world: World) -> None:

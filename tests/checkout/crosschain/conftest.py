@@ -37,13 +37,13 @@ class Bridged(World):
     def viewer(self) -> Viewer:
         return Viewer(self.account_id, None)
 
-    def prepare(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> Prepared:
+    def prepare(self, payable: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> Prepared:
         chosen = PayOptions(**{"wallet": WALLET, "source": source, **options})
-        return checkout.pay(self.services, payment.link.token, self.viewer(), chosen)
+        return checkout.pay(self.services, payable.link.token, self.viewer(), chosen)
 
-    def pay(self, payment: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> dict[str, Any]:
+    def pay(self, payable: PayableLink, source: SourceToken | None = BASE_USDC, **options: Any) -> dict[str, Any]:
         """The body of /pay."""
-        made = self.prepare(payment, source, **options)
+        made = self.prepare(payable, source, **options)
         return pay_answer(made, "hex").model_dump(exclude_unset=True, by_alias=True)
 
 

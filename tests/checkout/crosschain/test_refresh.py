@@ -15,10 +15,10 @@ from tests.fakes.world import PAYEE, WALLET
 OWNER = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef"
 
 
-def refreshed(world: Bridged, payment: PayableLink, step: dict[str, Any]) -> dict[str, Any]:
+def refreshed(world: Bridged, payable: PayableLink, step: dict[str, Any]) -> dict[str, Any]:
     action = step["action"]
     made = checkout.refresh_step(
-        world.services, payment.link.token, world.viewer(), step["id"], action["toChainId"], action["toAddress"]
+        world.services, payable.link.token, world.viewer(), step["id"], action["toChainId"], action["toAddress"]
     )
     return single_answer(made, "hex").model_dump(exclude_unset=True, by_alias=True)
 

@@ -33,9 +33,9 @@ def world(cloud: Cloud) -> World:
     return world
 
 
-def claiming(payment: PayableLink, device: int) -> Act:
+def claiming(payable: PayableLink, device: int) -> Act:
     claimant = f"{device:064x}"
-    return lambda services: flows.claim(services, payment.link.token, PAGE, claimant, CALLS)
+    return lambda services: flows.claim(services, payable.link.token, PAGE, claimant, CALLS)
 
 
 def test_of_claims_at_once_one_is_the_claim(cloud: Cloud, world: World) -> None:

@@ -270,9 +270,9 @@ def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:
     ],
     ids=["chain", "token", "spelling"],
 )
-def test_what_would_have_to_be_bridged_is_not_announced(payment: PayableLink, chain: str, token: str) -> None:
+def test_what_would_have_to_be_bridged_is_not_announced(payable: PayableLink, chain: str, token: str) -> None:
     with pytest.raises(BadRequest, match="Unsupported crosschain configuration"):
-        check_draft(payment, replace(ANNOUNCEMENT, chain=chain, token=token), START)
+        check_draft(payable, replace(ANNOUNCEMENT, chain=chain, token=token), START)
 
 
 def test_what_is_paid_on_two_networks_is_not_announced() -> None:

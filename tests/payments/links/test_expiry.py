@@ -30,18 +30,18 @@ def world() -> Iterator[World]:
         yield World(client)
 
 
-def status(world: World, payment: PayableLink) -> LinkStatus:
+def status(world: World, payable: PayableLink) -> LinkStatus:
     """The status as every read computes it."""
-    return status_at(world.load(payment).link, world.now)
+    return status_at(world.load(payable).link, world.now)
 
 
 def sweep(world: World) -> int:
     return expiry.expire_due(world.services)
 
 
-def past_expiry(world: World, payment: PayableLink, by: timedelta = timedelta(0)) -> None:
+def past_expiry(world: World, payable: PayableLink, by: timedelta = timedelta(0)) -> None:
     """Passes the link's expiry by our clock alone; nothing is mined."""
-    world.now = payment.link.expires_at + by
+    world.now = payable.link.expires_at + by
 
 
 def scan_unrecorded(world: World) -> None:
@@ -225,8 +225,8 @@ def _tick(world: World, *chains: FakeChain) -> None:
         record_transfers(world.services, waiting.body)
 
 
-def _unwritten(payment: PayableLink) -> PayableLink:
-    return PayableLink(tuple(replace(each, version=0) for each in payment.requests), replace(payment.link, version=0))
+def _unwritten(payable: PayableLink) -> PayableLink:
+    return PayableLink(tuple(replace(each, version=0) for each in payable.requests), replace(payable.link, version=0))
 
 
 class _Slow:

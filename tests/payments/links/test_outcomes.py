@@ -24,15 +24,15 @@ def world(world: World) -> World:
     return with_safe(world)
 
 
-def pays(world: World, payment: PayableLink, amount: int | None = None) -> str:
+def pays(world: World, payable: PayableLink, amount: int | None = None) -> str:
     """The hash of a transaction that pays the first request."""
-    log = world.chain.pay(payment.requests[0], amount)
+    log = world.chain.pay(payable.requests[0], amount)
     world.scan()
     return str(log["transactionHash"])
 
 
-def outcomes_of(world: World, payment: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
-    found = outcomes(world.services, world.load(payment), hashes)[: len(hashes)]
+def outcomes_of(world: World, payable: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
+    found = outcomes(world.services, world.load(payable), hashes)[: len(hashes)]
     assert [each.tx_hash for each in found] == list(hashes)
     return [(each.outcome, each.excess) for each in found]
 

@@ -36,8 +36,8 @@ def with_status(status: LinkStatus) -> PayableLink:
     return replace(MADE, link=replace(MADE.link, status=status))
 
 
-def paid(payment: PayableLink = MADE) -> PayableLink:
-    return replace(payment, requests=tuple(replace(each, status=RequestStatus.PAID) for each in payment.requests))
+def paid(payable: PayableLink = MADE) -> PayableLink:
+    return replace(payable, requests=tuple(replace(each, status=RequestStatus.PAID) for each in payable.requests))
 
 
 def test_a_pending_link_awaits_the_chain_from_its_expiry_on() -> None:
@@ -115,8 +115,8 @@ def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> Non
 @pytest.mark.parametrize(
     "payment", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, AnnouncedStatus.REPLACED)], ids=["none", "paid", "over"]
 )
-def test_nothing_waits_for_an_announced_transaction_that_is_over_or_where_all_is_paid(payment: PayableLink) -> None:
-    check_unlocked(payment)
+def test_nothing_waits_for_an_announced_transaction_that_is_over_or_where_all_is_paid(payable: PayableLink) -> None:
+    check_unlocked(payable)
 
 
 @pytest.mark.parametrize(

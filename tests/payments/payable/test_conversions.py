@@ -73,8 +73,8 @@ def approved(transaction: dict[str, Any]) -> tuple[str, int]:
     return spender, amount
 
 
-def quotes_of(world: World, payment: PayableLink) -> int:
-    request_id = payment.requests[0].request_id
+def quotes_of(world: World, payable: PayableLink) -> int:
+    request_id = payable.requests[0].request_id
     return len(world.services.store.query(Quote, Quote.KEY.all(request_id=request_id)))
 
 

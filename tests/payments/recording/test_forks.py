@@ -17,8 +17,8 @@ from tests.fakes.world import PAYEE, World
 CONFIRMED = ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]
 
 
-def payments_of(world: World, payment: PayableLink) -> tuple[Payment, ...]:
-    request_id = payment.requests[0].request_id
+def payments_of(world: World, payable: PayableLink) -> tuple[Payment, ...]:
+    request_id = payable.requests[0].request_id
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 

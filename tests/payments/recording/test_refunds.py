@@ -41,18 +41,18 @@ def overpaid(world: World, payer: str = WALLET) -> PayableLink:
     return payment
 
 
-def pay_by(world: World, payment: PayableLink, payer: str, amount: int, **altered: str) -> None:
-    log = world.chain.pay(payment.requests[0], amount=amount, **altered)
+def pay_by(world: World, payable: PayableLink, payer: str, amount: int, **altered: str) -> None:
+    log = world.chain.pay(payable.requests[0], amount=amount, **altered)
     world.chain.payers[log["transactionHash"]] = payer
     world.scan()
 
 
-def listed(world: World, payment: PayableLink) -> tuple[ListedTransfer, ...]:
-    return transfers.list_of_link(world.services, payment.link.token, Viewer(world.account_id, None)).transfers
+def listed(world: World, payable: PayableLink) -> tuple[ListedTransfer, ...]:
+    return transfers.list_of_link(world.services, payable.link.token, Viewer(world.account_id, None)).transfers
 
 
-def offer(world: World, payment: PayableLink, position: int = 0) -> RefundOffer:
-    found = listed(world, payment)[position].refund
+def offer(world: World, payable: PayableLink, position: int = 0) -> RefundOffer:
+    found = listed(world, payable)[position].refund
     assert found is not None
     return found
 
@@ -63,8 +63,8 @@ def refund_of(request: Request, payer: str = WALLET) -> Request:
     return replace(request, payment_reference="0x" + reference.hex(), payee=payer)
 
 
-def send(world: World, payment: PayableLink, amount: int, **altered: str) -> None:
-    world.chain.pay(refund_of(payment.requests[0]), amount=amount, **altered)
+def send(world: World, payable: PayableLink, amount: int, **altered: str) -> None:
+    world.chain.pay(refund_of(payable.requests[0]), amount=amount, **altered)
     world.scan()
 
 

@@ -55,8 +55,8 @@ def payments_of(world: World, request_id: str) -> tuple[Payment, ...]:
     return world.services.store.query(Payment, Payment.KEY.all(request_id=request_id))
 
 
-def unmatched_transfer(world: World, payment: PayableLink) -> tuple[UnmatchedTransfer, ...]:
-    kept = UnmatchedTransfer.KEY.all(request_id=payment.requests[0].request_id)
+def unmatched_transfer(world: World, payable: PayableLink) -> tuple[UnmatchedTransfer, ...]:
+    kept = UnmatchedTransfer.KEY.all(request_id=payable.requests[0].request_id)
     return world.services.store.query(UnmatchedTransfer, kept)
 
 

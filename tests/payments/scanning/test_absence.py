@@ -88,8 +88,8 @@ class Network:
         lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
         return [line["reason"] for line in lines if line["message"] == message]
 
-    def paid(self, payment: PayableLink) -> int:
-        return self.world.load(payment).requests[0].paid
+    def paid(self, payable: PayableLink) -> int:
+        return self.world.load(payable).requests[0].paid
 
 
 @pytest.fixture
@@ -278,9 +278,9 @@ def test_a_node_that_denies_a_payment_holds_the_network_unless_the_block_is_prov
     assert network.paid(payment) == (AMOUNT if is_proved else 0)
 
 
-def forged(chain: FakeChain, payment: PayableLink) -> dict[str, Any]:
+def forged(chain: FakeChain, payable: PayableLink) -> dict[str, Any]:
     """A log of a payment in a block that does not have it."""
-    log = chain.pay(payment.requests[0])
+    log = chain.pay(payable.requests[0])
     chain.blocks[-1].logs.remove(log)
     chain.forged.append(log)
     return log

@@ -111,8 +111,8 @@ class Group:
         for number in range(3 * minutes):
             self.tick(20, compare=number % 3 == 0)
 
-    def paid(self, payment: PayableLink) -> int:
-        return self.world.load(payment).requests[0].paid
+    def paid(self, payable: PayableLink) -> int:
+        return self.world.load(payable).requests[0].paid
 
     @property
     def ends_until(self) -> datetime:
@@ -137,7 +137,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def invent(group: Group, liar: Liar, payment: PayableLink, kind: str) -> None:
+def invent(group: Group, liar: Liar, payable: PayableLink, kind: str) -> None:
     """The liar has a log of a payment that is not there: by a transaction that does not exist, by one of another block,
     or by one of its block that does something else."""
     chain = group.nodes[0]
@@ -145,7 +145,7 @@ def invent(group: Group, liar: Liar, payment: PayableLink, kind: str) -> None:
     foreign = chain.pay(other.requests[0], amount=1)["transactionHash"]
     if kind == "of another block":
         chain.mine()
-    log = chain.pay_too(payment.requests[0])
+    log = chain.pay_too(payable.requests[0])
     chain.blocks[-1].logs.remove(log)
     liar.forged.append({**log, "transactionHash": "0x" + "f0" * 32 if kind == "of none" else foreign, "logIndex": "0x9"})
 

@@ -40,8 +40,8 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def payments(world: World, payment: PayableLink) -> list[Payment]:
-    return list(payment_store.payments(world.services.store, payment.requests[0].request_id))
+def payments(world: World, payable: PayableLink) -> list[Payment]:
+    return list(payment_store.payments(world.services.store, payable.requests[0].request_id))
 
 
 @pytest.mark.parametrize("count", [1, 2])

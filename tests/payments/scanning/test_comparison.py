@@ -29,8 +29,8 @@ def twice(chain: FakeChain, log: dict[str, Any], index: int = 7) -> None:
     chain.forged.append({**log, "logIndex": hex(index)})
 
 
-def half(world: World, payment: PayableLink) -> dict[str, Any]:
-    return world.chain.pay(payment.requests[0], amount=6_250_000)
+def half(world: World, payable: PayableLink) -> dict[str, Any]:
+    return world.chain.pay(payable.requests[0], amount=6_250_000)
 
 
 def read_later(world: World, *seconds: int) -> None:
@@ -45,8 +45,8 @@ def states(world: World) -> list[TransferState]:
     return sorted(each.state for each in logged)
 
 
-def paid(world: World, payment: PayableLink) -> int:
-    return world.load(payment).requests[0].paid
+def paid(world: World, payable: PayableLink) -> int:
+    return world.load(payable).requests[0].paid
 
 
 @pytest.mark.parametrize("index", [7, 3])
@@ -121,13 +121,13 @@ def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkey
     assert max(asked) <= 4 and sum(asked) == 40, "each receipt of two equal ones is read once, that of another one never"
 
 
-def believe_twice(world: World, payment: PayableLink) -> None:
+def believe_twice(world: World, payable: PayableLink) -> None:
     """The receipt had it twice, too, when it was read first."""
-    log = half(world, payment)
+    log = half(world, payable)
     block = world.chain.blocks[-1]
     block.logs.append({**log, "logIndex": "0x7"})
     world.scan()
-    assert world.load(payment).link.status is LinkStatus.COMPLETED
+    assert world.load(payable).link.status is LinkStatus.COMPLETED
     block.logs.pop()
 
 
@@ -215,12 +215,12 @@ def test_a_log_that_one_of_two_nodes_has_twice_holds_the_network_and_counts_for_
     assert paid(world, payment) == 0
 
 
-def made_up(pair: Pair, world: World, payment: PayableLink, names: str) -> None:
+def made_up(pair: Pair, world: World, payable: PayableLink, names: str) -> None:
     """A node lists a payment by a transaction that does not exist, or that is in another block."""
-    other = world.chain.pay(payment.requests[0], amount=1)["transactionHash"]
+    other = world.chain.pay(payable.requests[0], amount=1)["transactionHash"]
     for _ in range(3):
         world.scan()
-    log = world.chain.pay(payment.requests[0])
+    log = world.chain.pay(payable.requests[0])
     world.chain.blocks[-1].logs.remove(log)
     log["transactionHash"] = other if names == "another block" else "0x" + "f0" * 32
     pair.first.forged.append(log)

@@ -33,8 +33,8 @@ TRON_PAYEE = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 TRON_PAYER = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8"
 
 
-def listed(world: World, payment: PayableLink) -> tuple[ListedTransfer, ...]:
-    listing = flows.list_of_link(world.services, payment.link.token, Viewer(world.account_id, world.client_id))
+def listed(world: World, payable: PayableLink) -> tuple[ListedTransfer, ...]:
+    listing = flows.list_of_link(world.services, payable.link.token, Viewer(world.account_id, world.client_id))
     assert not listing.truncated
     return listing.transfers
 

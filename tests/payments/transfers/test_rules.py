@@ -73,8 +73,8 @@ def strayed(reason: str, **changes: object) -> UnmatchedTransfer:
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
-def judged(*payments: Payment, payment: PayableLink = LINK) -> list[tuple[str, int, str]]:
-    found = classify(payment.link, payment.requests[0], payments, ())
+def judged(*payments: Payment, payable: PayableLink = LINK) -> list[tuple[str, int, str]]:
+    found = classify(payable.link, payable.requests[0], payments, ())
     return [(each.classification.value, each.excess, each.action.value) for each in found]  # type: ignore[misc]
 
 

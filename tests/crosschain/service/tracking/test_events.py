@@ -48,20 +48,20 @@ def in_dollars(bridge: Bridge, is_quoted: bool = True) -> PayableLink:
     return payment
 
 
-def sent_for(bridge: Bridge, payment: PayableLink) -> Sent:
-    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=15_625_000))
-    bridge.announce(payment, sent)
+def sent_for(bridge: Bridge, payable: PayableLink) -> Sent:
+    sent = bridge.send_deposit(bridge.deposit_for(payable.requests[0], amount=15_625_000))
+    bridge.announce(payable, sent)
     return sent
 
 
-def given_back(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+def given_back(bridge: Bridge, payable: PayableLink, sent: Sent) -> None:
     bridge.include(sent)
     bridge.track()
-    bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.fill(sent, payable.requests[0], fails=True)
     bridge.track()
 
 
-def nobody_fills(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+def nobody_fills(bridge: Bridge, payable: PayableLink, sent: Sent) -> None:
     bridge.include(sent)
     for minutes in (1, 100, 30):
         bridge.track(minutes)
@@ -69,7 +69,7 @@ def nobody_fills(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
     bridge.track(5)
 
 
-def reverts(bridge: Bridge, payment: PayableLink, sent: Sent) -> None:
+def reverts(bridge: Bridge, payable: PayableLink, sent: Sent) -> None:
     bridge.include(sent, success=False)
     bridge.track()
 
@@ -95,11 +95,11 @@ def test_a_failure_of_an_invoice_in_dollars_is_told_in_dollars(
     assert (body["convertedAmountSource"], body["conversionRateSource"]) == ("15.625", "1.25")
 
 
-def sent_unquoted(bridge: Bridge, payment: PayableLink, amount: int) -> Sent:
+def sent_unquoted(bridge: Bridge, payable: PayableLink, amount: int) -> Sent:
     """A deposit that is announced before the node has it, so that nothing of it is known then."""
-    sent = bridge.send_deposit(bridge.deposit_for(payment.requests[0], amount=amount))
+    sent = bridge.send_deposit(bridge.deposit_for(payable.requests[0], amount=amount))
     known = bridge.source.transactions.pop(sent.tx_hash)
-    bridge.announce(payment, sent, PAGE)
+    bridge.announce(payable, sent, PAGE)
     bridge.source.transactions[sent.tx_hash] = known
     return sent
 

@@ -37,9 +37,9 @@ OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 THIRD = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
-def is_free(bridge: Bridge, payment: PayableLink) -> bool:
+def is_free(bridge: Bridge, payable: PayableLink) -> bool:
     try:
-        check_payable(bridge.world.load(payment), bridge.world.now)
+        check_payable(bridge.world.load(payable), bridge.world.now)
     except Locked:
         return False
     return True
@@ -67,15 +67,15 @@ def test_a_payment_from_another_chain_completes_the_link_and_is_known_by_both_tr
     assert (paid.source_network, paid.source_hash) == ("base", sent.tx_hash)
 
 
-def state_of(bridge: Bridge, payment: PayableLink) -> tuple[AnnouncedStatus, Stage]:
-    announced = bridge.announced(payment)
+def state_of(bridge: Bridge, payable: PayableLink) -> tuple[AnnouncedStatus, Stage]:
+    announced = bridge.announced(payable)
     assert announced.bridge_transfer is not None
     return announced.status, announced.bridge_transfer.stage
 
 
-def deposited(bridge: Bridge, payment: PayableLink) -> Sent:
-    sent = bridge.send(payment)
-    bridge.announce(payment, sent)
+def deposited(bridge: Bridge, payable: PayableLink) -> Sent:
+    sent = bridge.send(payable)
+    bridge.announce(payable, sent)
     bridge.include(sent)
     bridge.track()
     return sent

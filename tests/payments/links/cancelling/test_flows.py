@@ -46,9 +46,9 @@ def viewer(world: World) -> Viewer:
     return Viewer(world.account_id, None)
 
 
-def cancel(world: World, payment: PayableLink, services: Any = None) -> PayableLink:
+def cancel(world: World, payable: PayableLink, services: Any = None) -> PayableLink:
     world.advance(1)  # events of one millisecond have no order
-    return flows.cancel_link(services or world.services, payment.link.token, viewer(world), world.actor)
+    return flows.cancel_link(services or world.services, payable.link.token, viewer(world), world.actor)
 
 
 def cancel_request(world: World, request: Request, services: Any = None) -> Request:

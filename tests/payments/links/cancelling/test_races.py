@@ -39,9 +39,9 @@ def world(cloud: Cloud) -> World:
     return world
 
 
-def cancelling_link(world: World, payment: PayableLink) -> Act:
+def cancelling_link(world: World, payable: PayableLink) -> Act:
     viewer = Viewer(world.account_id, None)
-    return lambda services: flows.cancel_link(services, payment.link.token, viewer, world.actor)
+    return lambda services: flows.cancel_link(services, payable.link.token, viewer, world.actor)
 
 
 def notified(world: World) -> list[str]:

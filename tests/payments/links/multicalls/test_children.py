@@ -47,10 +47,10 @@ def child(**changes: Any) -> PayableLink:
     return payout(SERVICES, "acct", **changes)
 
 
-def paid(payment: PayableLink) -> PayableLink:
+def paid(payable: PayableLink) -> PayableLink:
     """The chain has confirmed it."""
-    request = replace(payment.requests[0], paid=payment.requests[0].amount, status=RequestStatus.PAID)
-    return PayableLink((request,), replace(payment.link, status=LinkStatus.COMPLETED))
+    request = replace(payable.requests[0], paid=payable.requests[0].amount, status=RequestStatus.PAID)
+    return PayableLink((request,), replace(payable.link, status=LinkStatus.COMPLETED))
 
 
 def parent_of(*children: PayableLink, owner: Owner = OWNER, kind: ExecutionKind | None = None) -> Link:

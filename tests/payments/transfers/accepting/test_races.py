@@ -48,8 +48,8 @@ def partly_paid(world: World) -> PayableLink:
     return payment
 
 
-def acceptance(world: World, payment: PayableLink) -> Act:
-    viewer, request_id = Viewer(world.account_id, None), payment.requests[0].request_id
+def acceptance(world: World, payable: PayableLink) -> Act:
+    viewer, request_id = Viewer(world.account_id, None), payable.requests[0].request_id
     return lambda services: flows.accept(services, request_id, viewer, world.actor)
 
 
