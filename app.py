@@ -141,7 +141,7 @@ def consumers(settings: Settings) -> tuple[Consumer, ...]:
     first, retries = settings.webhook_concurrency, settings.webhook_retry_concurrency
     recordings, announcements = settings.recording_concurrency, settings.announcement_concurrency
     return (
-        Consumer("announce_events", queue("announcements"), "webhooks.jobs.announce_events", announcements),
+        Consumer("announce_events", queue("announcements"), "webhooks.jobs.publish_events", announcements),
         Consumer("deliver_webhook", queue("webhooks"), "webhooks.jobs.deliver_webhook", first),
         Consumer("retry_webhook", queue("webhook-retries"), "webhooks.jobs.retry_webhook", retries),
         Consumer("scan_chain", queue("scans"), "payments.scanning.jobs.scan_chain", 10),

@@ -42,5 +42,5 @@ def end(
         status = ExecutionStatus.SETTLED if stage is Stage.PAID else ExecutionStatus.FAILED
         ended.append(replace(request, execution=executions.end_execution(request.execution, status)))
     services.store.write(*ended, *events)
-    webhooks.queue_announcements(services, events)
+    webhooks.queue_publishing(services, events)
     services.log.info("gasless payment ended", extra={"payment_id": payment_id, "stage": stage.value})

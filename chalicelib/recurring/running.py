@@ -114,7 +114,7 @@ def _repeat(services: Services, request: Request) -> int:
             )
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
             return count
-        webhooks.queue_announcements(services, (event,))
+        webhooks.queue_publishing(services, (event,))
         request = with_next_version(new.original)
     return _MOST_DATES
 

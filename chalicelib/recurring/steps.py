@@ -23,7 +23,7 @@ def write(services: Services, before: RecurringPayment, step: Step) -> None:
     if change := step.schedule.committed - before.committed:
         writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)
-    webhooks.queue_announcements(services, step.events)
+    webhooks.queue_publishing(services, step.events)
 
 
 def holdings(services: Services, schedule: RecurringPayment) -> Holdings:

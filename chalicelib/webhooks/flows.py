@@ -1,4 +1,4 @@
-"""What other packages need of webhooks: the context of events, and hints to the announcer."""
+"""What other packages need of webhooks: the context of events, and hints to the publisher."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -18,8 +18,8 @@ def event_context(services: Services) -> EventContext:
     return EventContext(services.clock(), services.entropy, settings.explorer_url, *processors)
 
 
-def queue_announcements(services: Services, events: Sequence[Event]) -> None:
-    """Tells the announcer of stored events. Never raises: the sweep of the outbox finds what it was not told."""
+def queue_publishing(services: Services, events: Sequence[Event]) -> None:
+    """Queues hints to the publisher of stored events. Never raises: the sweep of the outbox finds those without one."""
     messages = list[Message]()
     for account_id, of_account in groupby(events, lambda event: event.account_id):
         ids = [event.event_id for event in of_account]

@@ -1,16 +1,16 @@
-"""The queue consumers that announce events and attempt deliveries, and the schedule that sweeps the outbox."""
+"""The queue consumers that publish events and attempt deliveries, and the schedule that sweeps the outbox."""
 
 import json
 
 from chalicelib.platform.services import Services
-from chalicelib.webhooks import announcing, outbox
+from chalicelib.webhooks import outbox, publisher
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import waiting
 
 
-def announce_events(services: Services, body: str) -> None:
+def publish_events(services: Services, body: str) -> None:
     """Announces up to ten events per message."""
-    announcing.announce(services, json.loads(body)["eventIds"])
+    publisher.publish_events(services, json.loads(body)["eventIds"])
 
 
 def deliver_webhook(services: Services, body: str) -> None:

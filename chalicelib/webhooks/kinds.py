@@ -245,9 +245,9 @@ KINDS = tuple(BY_NAME)
 
 
 def new_event(kind: str, body: str, account_id: str, client_id: str | None, context: EventContext) -> Event:
-    """An event of an account that happens now and is not announced yet."""
+    """An event of an account that happens now and is not published yet."""
     event_id = ids.ulid(context.now, context.entropy)
-    return Event(event_id, kind, account_id, client_id, body, created_at=context.now, announced=False)
+    return Event(event_id, kind, account_id, client_id, body, created_at=context.now, published=False)
 
 
 def body_of(kind: str, facts: Mapping[str, Any]) -> str:

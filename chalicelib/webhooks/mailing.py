@@ -1,7 +1,7 @@
 """The e-mails about an event: one to each member who looks after money, if the account chose them.
 
-They are written by the announcer, as deliveries of webhooks are, before the event counts as announced. Their ids are
-derived from event and address, so an event that is announced twice makes no second mail.
+They are written by the publisher, as deliveries of webhooks are, before the event counts as published. Their ids are
+derived from event and address, so an event that is published twice makes no second mail.
 """
 
 import json

@@ -11,7 +11,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks import store
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.deliveries import flows as deliveries
-from chalicelib.webhooks.flows import queue_announcements
+from chalicelib.webhooks.flows import queue_publishing
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.store import Overdue
 
@@ -45,16 +45,16 @@ def sweep(services: Services) -> int:
     finally:
         ages = (now - event.created_at for event in found)
         services.metrics.add(OUTBOX_AGE, value=max(ages, default=timedelta()).total_seconds())
-        queue_announcements(services, found)
+        queue_publishing(services, found)
 
 
 def _touch(services: Services, event_id: str) -> Event | None:
-    """The event as queued now, so that one that fails again and again comes after the others; None if announced."""
+    """The event as queued now, so that one that fails again and again comes after the others; None if published."""
     event = store.event(services.store, event_id)
-    if event is None or event.announced:
+    if event is None or event.published:
         return None
     touched = replace(event, queued_at=services.clock())
-    return touched if try_write(services.store, touched) else None  # it is being announced
+    return touched if try_write(services.store, touched) else None  # it is being published
 
 
 def _tend(services: Services, webhook_id: str) -> bool:

@@ -35,7 +35,7 @@ class Event(Record):
     """One event of a merchant; `body` is the JSON text that each of its deliveries signs and sends.
 
     Each of its `variants` is delivered as well, after it: to a webhook with `n` variants, `n + 1` deliveries are made.
-    `announced` becomes true when all its deliveries are written; until then the event is in the outbox. `queued_at` is
+    `published` becomes true when all its deliveries are written; until then the event is in the outbox. `queued_at` is
     when a sweep last queued it; None if none had to. With a `person_id` the body is sealed with the data key of that
     person (webhooks/sealed_bodies.py), and has no variants. `about_webhook_id` is the webhook that it is about: it is
     not delivered to that one, nor to public ones. `request_id` is the request that it is about, None for others and for
@@ -51,7 +51,7 @@ class Event(Record):
     client_id: str | None
     body: str = field(metadata=COMPRESSED)
     created_at: datetime
-    announced: bool
+    published: bool = field(metadata={"attribute": "announced"})
     variants: tuple[EventVariant, ...] = ()
     queued_at: datetime | None = None
     person_id: str | None = None
@@ -76,8 +76,8 @@ class Event(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """Until it is announced, from its creation on, and again after each sweep."""
-        return None if self.announced else self.queued_at or self.created_at
+        """Until it is published, from its creation on, and again after each sweep."""
+        return None if self.published else self.queued_at or self.created_at
 
     @property
     def vanishes_at(self) -> datetime:

@@ -22,7 +22,7 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
         )
         raise ValidationFailed((problem,))
     body = body_of(kind, _facts(kind, client_id, context))
-    return replace(new_event(kind, body, account_id, client_id, context), announced=True)
+    return replace(new_event(kind, body, account_id, client_id, context), published=True)
 
 
 def _facts(kind: str, client_id: str | None, context: EventContext) -> Payload:

@@ -224,7 +224,7 @@ def bounded_delays(picture: Picture) -> Found:
         if not work.waits_for_rate and work.detected_at < latest:
             yield work.payable_id, f"its transfers wait for the recorder since {work.detected_at}"
     for event in picture.all(Event):
-        if not event.announced and event.created_at < latest:
+        if not event.published and event.created_at < latest:
             yield event.event_id, f"{event.kind} waits for its deliveries since {event.created_at}"
     for each in picture.all(Delivery):
         if each.state in (DeliveryState.PENDING, DeliveryState.SENDING) and each.due_at < latest:

@@ -42,7 +42,7 @@ FLOWS = {
     ("recurring/running.py", "run_payments"): "execute_recurring",
     ("recurring/running.py", "repeat_requests"): "execute_recurring",
     ("relayer/tracking.py", "track"): "follow_relayed",
-    ("webhooks/announcing.py", "announce"): "announce_events",
+    ("webhooks/publisher.py", "publish_events"): "announce_events",
     ("webhooks/outbox.py", "sweep"): "sweep_outbox",
     ("webhooks/deliveries/waiting.py", "tend"): "retry_webhook",
     ("mail/flows.py", "send"): "send_mail",

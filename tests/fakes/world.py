@@ -41,7 +41,7 @@ from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.jobs import announce_events, deliver_webhook, retry_webhook
+from chalicelib.webhooks.jobs import deliver_webhook, publish_events, retry_webhook
 from chalicelib.webhooks.signatures import sign
 from infra.local import calls as aws_calls
 from infra.local.provider import ACCOUNT, SECRET
@@ -64,7 +64,7 @@ PREFIX = "payment-requests-local"
 PAYEE = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
 WALLET = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 JOBS: dict[str, Callable[[Services, str], None]] = {
-    "announcements": announce_events,
+    "announcements": publish_events,
     "webhooks": deliver_webhook,
     "webhook-retries": retry_webhook,
     "scans": scan_chain,

@@ -11,7 +11,7 @@ from chalicelib.mail import flows as mail
 from chalicelib.mail.records import Choices, MailKind
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.people.records import Role
-from chalicelib.webhooks import announcing, outbox
+from chalicelib.webhooks import outbox, publisher
 from chalicelib.webhooks.kinds import KINDS as EVERY_KIND
 from chalicelib.webhooks.mailing import KINDS
 from chalicelib.webhooks.records import Event
@@ -48,7 +48,7 @@ def event(kind: str = "payment.confirmed", number: int = 0, **body: object) -> E
 def announced(world: World, *events: Event) -> list[tuple[str, str]]:
     """Announces events, and sends what follows from that; returns to whom what was written."""
     world.services.store.write(*events)
-    announcing.announce(world.services, [each.event_id for each in events])
+    publisher.publish_events(world.services, [each.event_id for each in events])
     world.drain()
     return [(each.to, each.text.replace("\u2068", "").replace("\u2069", "")) for each in world.ses.sent]
 
@@ -132,7 +132,7 @@ def test_whatever_call_a_process_dies_at_each_mail_is_sent_once(world: World, fa
     wire = Tripwire(fatal, before)
     with suppress(Crash):
         services = world.start(FragileWrites(world.client, wire), FragileQueue(world.queue, wire))
-        announcing.announce(services, [event().event_id])
+        publisher.publish_events(services, [event().event_id])
     for _ in range(3):
         world.advance(100)
         outbox.sweep(world.services)
@@ -147,8 +147,8 @@ def test_an_event_that_is_announced_again_makes_no_second_mail(world: World) -> 
     announced(world, event())
     stored = world.services.store.get(Event, event().key)
     assert stored is not None
-    world.services.store.write(replace(stored, announced=False))
-    announcing.announce(world.services, [event().event_id])
+    world.services.store.write(replace(stored, published=False))
+    publisher.publish_events(world.services, [event().event_id])
     world.drain()
     assert len(world.ses.sent) == 2
 
@@ -158,10 +158,10 @@ def test_what_is_read_of_an_account_is_read_once_a_message_and_nothing_without_a
     world.services.store.write(*events)
     silent = World(world.client).services
     with counted(world.client) as calls:
-        announcing.announce(silent, [each.event_id for each in events[:5]])
+        publisher.publish_events(silent, [each.event_id for each in events[:5]])
     assert "GetItem" not in calls.by_operation
     with counted(world.client) as calls:
-        announcing.announce(world.services, [each.event_id for each in events[5:]])
+        publisher.publish_events(world.services, [each.event_id for each in events[5:]])
     assert calls.by_operation["GetItem"] == 1
 
 

@@ -14,7 +14,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.webhooks import announcing
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries.store import CHUNK
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -114,8 +114,8 @@ def test_4_announcers_of_one_event_make_one_delivery_for_each_of_70_webhooks(clo
     )
     event = Event(f"{world.account_id}-event", "payment.confirmed", world.account_id, None, "{}", START, False)
     world.services.store.write(event)
-    in_parallel(4, lambda services, _: announcing.announce(services, [event.event_id]), cloud, world)
-    announcing.announce(world.services, [event.event_id])
+    in_parallel(4, lambda services, _: publisher.publish_events(services, [event.event_id]), cloud, world)
+    publisher.publish_events(world.services, [event.event_id])
     world.drain()
     urls = Counter(posted.url for posted in world.receiver.posted)
     assert len(urls) == WEBHOOKS and set(urls.values()) == {1}

@@ -268,7 +268,7 @@ def test_a_sample_names_the_client_id_of_the_caller_or_a_made_up_one() -> None:
 
 def test_a_sample_has_the_types_of_the_interface_and_is_never_announced() -> None:
     paid = sample_event("payment.confirmed", "acct", None, CONTEXT)
-    assert paid.announced
+    assert paid.published
     assert json.loads(paid.body)["isCryptoToFiat"] is False
     assert json.loads(sample_event("compliance.updated", "acct", None, CONTEXT).body)["isCompliant"] is True
 

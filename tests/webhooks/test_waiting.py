@@ -15,7 +15,7 @@ from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import pages
 from chalicelib.platform.storage.store import Write, WriteConflict
-from chalicelib.webhooks import announcing, outbox
+from chalicelib.webhooks import outbox, publisher
 from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
@@ -69,7 +69,7 @@ class Merchant:
             self.notified += 1
             event = Event(f"{self.notified:026}", "payment.confirmed", "acct", None, "{}", self.world.now, False)
             self.world.services.store.write(event)
-            announcing.announce(services or self.world.services, [event.event_id])
+            publisher.publish_events(services or self.world.services, [event.event_id])
 
     def run(self, seconds: float, services: Services | None = None, sweep_every: float = 60) -> None:
         """Lets time pass: messages are consumed when they are due, and the outbox is swept once a minute."""
@@ -471,7 +471,7 @@ def test_a_webhook_that_fails_alone_has_one_event_and_no_delivery_of_it(merchant
     merchant.run(10_800)
     wanted = pages.Listing(merchant.endpoint.account_id, EVENTS, {"by_kind": "webhook.failing"})
     (event,) = pages.page_after(merchant.world.services.store, Event, wanted, None, 10).records
-    assert event.announced and heard_of(merchant) == []
+    assert event.published and heard_of(merchant) == []
     assert all(each.kind != "webhook.failing" for each in merchant.all())
 
 
@@ -500,7 +500,7 @@ def test_public_webhooks_hear_of_no_other_and_nobody_hears_of_them(merchant: Mer
     event = circuit_rules.failing_event(long_open, context)
     assert event is not None
     world.services.store.write(event)
-    announcing.announce(world.services, [event.event_id])
+    publisher.publish_events(world.services, [event.event_id])
     merchant.run(60)
     assert [url for url, _ in heard_of(merchant)] == ["https://client.example/hook"]
     assert circuit_rules.failing_event(replace(long_open, is_public=True), context) is None

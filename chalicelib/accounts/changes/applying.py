@@ -30,7 +30,7 @@ from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import Write, WriteConflict
-from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_publishing
 from chalicelib.webhooks.records import Event
 
 _BUDGET = timedelta(seconds=40)
@@ -83,7 +83,7 @@ def apply(
         raise Conflict(f"This change no longer applies: {error.message}") from None
     if not is_made:  # what it wanted is so already
         services.store.write(settled, *notices)
-    queue_announcements(services, [each for each in notices if isinstance(each, Event)])
+    queue_publishing(services, [each for each in notices if isinstance(each, Event)])
     return settled
 
 
@@ -95,7 +95,7 @@ def end(
     ended = rules.end_change(change, state, by, context.now, reason)
     entry, event = rules.notices(ended, state.value, by, context)
     services.store.write(ended, entry, event)
-    queue_announcements(services, [event])
+    queue_publishing(services, [event])
     return ended
 
 

@@ -25,7 +25,7 @@ from chalicelib.platform.http.responses import response_of
 from chalicelib.platform.http.view import AnyCall, View
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Write
-from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_publishing
 
 WAITS = 202
 
@@ -98,7 +98,7 @@ def _ask(
     )
     entry, event = rules.notices(change, "requested", call.actor, context)
     services.store.write(replace(change, notice_id=entry.entry_id), own_open, entry, event)
-    queue_announcements(services, [event])
+    queue_publishing(services, [event])
     return change
 
 

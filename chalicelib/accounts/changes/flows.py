@@ -9,7 +9,7 @@ from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_publishing
 
 
 def page(
@@ -47,7 +47,7 @@ def approve(services: Services, actor: Actor, member: Member, change_id: str) ->
         written = services.store.write(change, *notices)
     except WriteConflict:
         raise Conflict(rules.DECIDED) from None
-    queue_announcements(services, notices[1:])
+    queue_publishing(services, notices[1:])
     return written
 
 

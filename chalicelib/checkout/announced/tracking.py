@@ -106,7 +106,7 @@ def _write(services: Services, before: AnnouncedTransaction, checked: Checked) -
     after = checked.record
     if not try_write(services.store, after, *checked.payments, *checked.counts, *checked.events):
         return 0  # another run was faster
-    webhooks.queue_announcements(services, checked.events)
+    webhooks.queue_publishing(services, checked.events)
     pending = {each.announced_id for each in before.all if each.status is AnnouncedStatus.PENDING}
     ended = [each for each in after.all if each.announced_id in pending and each.status is not AnnouncedStatus.PENDING]
     for each in ended:

@@ -121,5 +121,5 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     elif has_expired(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)
     services.store.write(after, *events)
-    webhooks.queue_announcements(services, events)
+    webhooks.queue_publishing(services, events)
     reconcile_escrow(services, payment.payable_id)

@@ -20,7 +20,7 @@ from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_publishing
 from chalicelib.webhooks.kinds import body_of, new_event
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import Payload
@@ -87,7 +87,7 @@ def _write(services: Services, payer: Payer, changed: T, notified: Notified | No
     """Writes a record, and the event that reports it, if there is one. Raises WriteConflict."""
     events = [_event(services, payer, *notified)] if notified else []
     after = services.store.write(changed, *events)
-    queue_announcements(services, events)
+    queue_publishing(services, events)
     return after
 
 

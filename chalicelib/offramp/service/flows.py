@@ -99,7 +99,7 @@ def commit(services: Services, payable: Payable, before: Order, advance: Advance
     if after.order.status is OrderStatus.UNKNOWN:
         facts = {"payable": request.request_id, "status": after.order.provider_status}
         services.log.error("off-ramp order has a status that is not known", extra=facts)
-    webhooks.queue_announcements(services, after.events)
+    webhooks.queue_publishing(services, after.events)
     return stored
 
 
@@ -157,7 +157,7 @@ def _store_deposit(
     if any(each.erased_at for each in people):
         raise NotFound(payer_reading.NOBODY)
     services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
-    webhooks.queue_announcements(services, after.events)
+    webhooks.queue_publishing(services, after.events)
     return with_next_version(counts.mark_request(after.request))
 
 

@@ -187,7 +187,7 @@ def _commit(
     for event, reason in changes.differing:
         facts = {"reason": reason, "network": event.network, "tx_hash": event.tx_hash}
         services.log.error("escrow differs", extra={**facts, "payable": part.payable_id})
-    webhooks.queue_announcements(services, changes.events)
+    webhooks.queue_publishing(services, changes.events)
     return _after(changes, bool(link)), changes.recorded
 
 

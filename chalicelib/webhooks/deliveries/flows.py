@@ -35,7 +35,7 @@ from chalicelib.webhooks.deliveries.rules import (
 )
 from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
-from chalicelib.webhooks.flows import event_context, queue_announcements
+from chalicelib.webhooks.flows import event_context, queue_publishing
 from chalicelib.webhooks.samples import sample_event
 from chalicelib.webhooks.sealed_bodies import body_for, body_of
 
@@ -190,7 +190,7 @@ def _note_outcome(
             facts = {"webhook_id": after.webhook_id, "circuit": after.state.value, "probes": after.failed_probes}
             services.log.warning("webhook circuit", extra=facts)
             queue_tending(services, after)
-        queue_announcements(services, events)
+        queue_publishing(services, events)
 
     with suppress(WriteConflict):  # the delivery is settled; the next attempt has the same outcome, and notes it
         retry(_NOTE_ATTEMPTS, note, circuit, lambda: circuit_store.circuit(services.store, delivery.webhook_id))

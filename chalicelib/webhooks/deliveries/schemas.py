@@ -63,7 +63,7 @@ class EventAnswer(Output):
 
     @classmethod
     def of(cls, event: Event, body: str | None) -> Self:
-        return cls.from_record(event, id=event.event_id, body=json.loads(body or "{}"))
+        return cls.from_record(event, id=event.event_id, announced=event.published, body=json.loads(body or "{}"))
 
 
 class EventsPage(Output):

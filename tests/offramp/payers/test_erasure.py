@@ -14,7 +14,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.offramp.payers import bank_accounts, reading, reports, rules, store
 from chalicelib.offramp.payers.erasure import erase
 from chalicelib.offramp.payers.rules import PayerNotFound, name_hash
-from chalicelib.webhooks.jobs import announce_events, deliver_webhook
+from chalicelib.webhooks.jobs import deliver_webhook, publish_events
 from infra import admin
 from infra.local.cloud import Cloud
 from infra.local.provider import ACCOUNT, SECRETS, ProviderServer
@@ -136,7 +136,7 @@ def holds(text: str) -> set[str]:
 def sent(cloud: Cloud) -> list[dict[str, Any]]:
     """Takes the messages of the queues of webhooks, and runs their jobs; returns them."""
     sqs, taken = cloud.client("sqs"), list[dict[str, Any]]()
-    for name, job in (("announcements", announce_events), ("webhooks", deliver_webhook)):
+    for name, job in (("announcements", publish_events), ("webhooks", deliver_webhook)):
         url = sqs.get_queue_url(QueueName=f"{PREFIX}-{name}")["QueueUrl"]
         while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages"):
             for each in messages:

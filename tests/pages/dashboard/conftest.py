@@ -87,7 +87,7 @@ class StoredEvents:
         event_id = f"01{self.account_id[:12]}{self.at:%H%M%S}{'0' * 6}"
         text = body_of(kind, {**sample_of(kind), **body})
         with self.stack.lock:
-            running().store.write(Event(event_id, kind, self.account_id, None, text, self.at, announced=True, request_id=body.get("requestId")))
+            running().store.write(Event(event_id, kind, self.account_id, None, text, self.at, published=True, request_id=body.get("requestId")))
 
 
 NewPerson = Callable[..., Person]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from chalicelib.platform.access.idempotency.rules import RESPONSE_LOST, STILL_RUNNING
 from chalicelib.platform.access.people.records import Role
-from chalicelib.webhooks import announcing
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.deliveries import reading as delivery_reading
 from chalicelib.webhooks.deliveries import store as delivery_store
@@ -153,7 +153,7 @@ def test_the_timeline_tells_what_each_webhook_heard_and_sends_it_again(
         assert person.call("GET", f"/v1/webhook/events?requestId={other['requestIds'][0]}")["events"] == []
         person.at(f"/request/{request_id}").sees("Paid in full").sees("Webhooks were not told of it yet.")
         with stack.lock:  # what the queues would do, up to the last attempt
-            announcing.announce(running(), [event["id"]])
+            publisher.publish_events(running(), [event["id"]])
             (delivery,) = deliveries_of(event["id"])
             deliver(running(), delivery, 0, in_slow_lane=False)
             attempted = delivery_store.delivery(running().store, delivery)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from chalicelib.webhooks import announcing
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import deliver, fail
 from tests.pages.conftest import NewVisitor
@@ -78,7 +78,7 @@ def replays_a_failed_webhook(stack: Stack, ann: Person, url: str) -> None:
     request_id = ann.page.url.rpartition("/")[2]
     (event,) = ann.call("GET", f"/v1/webhook/events?requestId={request_id}")["events"]
     with stack.lock:  # what the queues do, up to the last attempt
-        announcing.announce(running(), [event["id"]])
+        publisher.publish_events(running(), [event["id"]])
         ids = deliveries_of(event["id"])
         for each in ids:
             deliver(running(), each, 0, in_slow_lane=True)

@@ -108,7 +108,7 @@ def test_a_correction_is_told_with_the_same_facts_and_its_reason() -> None:
     assert (body["event"], body["subStatus"], body["failureReason"]) == ("payment.failed", "failed", "chain_reorganization")
     assert (body["amount"], body["totalAmountPaid"], body["expectedAmount"]) == ("10", "4", "10")
     assert (event.kind, event.account_id, event.client_id) == ("payment.failed", "acct", None)
-    assert (event.created_at, event.announced, event.variants) == (NOW, False, ())
+    assert (event.created_at, event.published, event.variants) == (NOW, False, ())
 
 
 def test_a_reference_is_the_requests_own_where_it_was_merged_from_another_link() -> None:

@@ -217,7 +217,7 @@ ENDPOINT = Endpoint("id", "acct", None, "https://shop.example", "ciphertext", Tr
 
 def test_a_transaction_may_write_an_event_whose_body_is_stored_compressed(services: Services) -> None:
     bodies = [f'{{"event":"payment.failed","text":"{letter * 1000}"}}' for letter in "ab"]
-    events = [Event("id", "payment.failed", "acct", None, body, START, announced=False) for body in bodies]
+    events = [Event("id", "payment.failed", "acct", None, body, START, published=False) for body in bodies]
     steps = []
     for number, event in enumerate((events[0], events[0], events[1])):
         journal = Journal(services, claim(services, begin(f"scope {number}", b"", START, "nonce")))

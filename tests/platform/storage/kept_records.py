@@ -388,7 +388,7 @@ DELIVERY = Delivery(
     due_at=NOW + timedelta(seconds=5),
     created_at=NOW,
 )
-EVENT = Event("01KJM9CZ33EVENT00000000000", "payment.confirmed", ACCOUNT, None, "{}", NOW, announced=False)
+EVENT = Event("01KJM9CZ33EVENT00000000000", "payment.confirmed", ACCOUNT, None, "{}", NOW, published=False)
 ENDPOINT = Endpoint(
     webhook_id="01KJM9CZ32WEBHOOK000000000",
     account_id=ACCOUNT,
@@ -975,7 +975,7 @@ RECORDS: dict[str, Record] = {
     "event, in the outbox": EVENT,
     "event, with a body that is shorter when it is compressed": replace(EVENT, body=f'{{"note":"{"Ærø" * 99}"}}'),
     "event, with variants": replace(EVENT, variants=(EventVariant("payment.confirmed.checkout", "{}"),)),
-    "event, announced": replace(EVENT, client_id=CLIENT, announced=True, version=1),
+    "event, announced": replace(EVENT, client_id=CLIENT, published=True, version=1),
     "delivery, pending": DELIVERY,
     "delivery, leased": replace(DELIVERY, state=DeliveryState.SENDING, leased_until=NOW, body="Ærø" * 99),
     "delivery, being sent": replace(DELIVERY, state=DeliveryState.SENDING, version=1),

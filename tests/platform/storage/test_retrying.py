@@ -32,7 +32,7 @@ WITH_LOOPS = {
     "webhooks/deliveries/store.py: change_all": EACH,
     "webhooks/deliveries/store.py: _one_by_one": EACH,
     "relayer/flows.py: _reserve_calls": "after the last conflict it says, by its last read, which calls others have accepted",
-    "webhooks/announcing.py: _announce": "it writes the last deliveries with the event first, and apart after a conflict",
+    "webhooks/publisher.py: _publish": "it writes the last deliveries with the event first, and apart after a conflict",
 }
 """The functions with a loop that meets a conflict itself, each with the reason why `retry` is not for it."""
 

@@ -182,12 +182,12 @@ def test_a_write_may_require_that_a_record_was_not_changed(world: World) -> None
 def test_what_is_due_is_found_by_its_group_the_longest_overdue_first(world: World) -> None:
     """The events are chosen so that all are in one shard: the order holds within a shard."""
     store = world.services.store
-    event = Event("01", "kind", "acct", None, "{}", START, announced=False)
+    event = Event("01", "kind", "acct", None, "{}", START, published=False)
     shard = shard_of(event)
     ids = [name for number in range(200) if shard_of(replace(event, event_id=(name := f"{number:03}"))) == shard][:4]
     for days, event_id in zip((3, 1, 2, 5), ids, strict=True):
         store.write(replace(event, event_id=event_id, created_at=START + timedelta(days=days)))
-    store.write(replace(event, event_id="announced", announced=True))
+    store.write(replace(event, event_id="announced", published=True))
     found = [key.pk for key in store.due(Event, START + timedelta(days=3), 10)]
     assert found == [f"EVENT#{ids[1]}", f"EVENT#{ids[2]}", f"EVENT#{ids[0]}"], "one that is due at this instant, too"
     assert [key.pk for key in store.due(Event, START + timedelta(days=3), 2)] == found[:2], "at most so many a shard"
@@ -514,7 +514,7 @@ def test_a_batch_that_dynamodb_throttles_is_put_later(world: World, monkeypatch:
 
 def test_a_sweep_may_begin_at_any_shard_and_reads_each_once(world: World) -> None:
     store = world.services.store
-    events = [Event(f"{number:03}", "kind", "acct", None, "{}", START, announced=False) for number in range(60)]
+    events = [Event(f"{number:03}", "kind", "acct", None, "{}", START, published=False) for number in range(60)]
     for event in events:
         store.write(event)
     shards = {event.key: int(shard_of(event)[-1]) for event in events}

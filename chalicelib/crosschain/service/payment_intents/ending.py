@@ -47,7 +47,7 @@ def write(services: Services, intent: PaymentIntent, request: Request, also: Als
     assert intent.end is not None and request.execution is not None, "it was accepted and has ended"
     execution = executions.end_execution(request.execution, ExecutionStatus(intent.end.value))
     services.store.write(intent, replace(request, execution=execution), *also, *events)
-    webhooks.queue_announcements(services, events)
+    webhooks.queue_publishing(services, events)
     services.log.info("payment intent ended", extra={**facts_of(intent), "end": intent.end.value})
 
 

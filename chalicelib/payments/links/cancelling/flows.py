@@ -108,6 +108,6 @@ def _write(services: Services, payable: P, *also: Write) -> P:
     added = [Add(*each) for each in counts.amounts(before, marked.values())]
     records: list[Write] = [*([done.link] if done.link is not None else []), *marked.values()]
     services.store.write(*records, *done.events, *added, *also)
-    webhooks.queue_announcements(services, done.events)
+    webhooks.queue_publishing(services, done.events)
     requests = tuple(with_next_version(marked[each.key]) if each.key in marked else each for each in payable.requests)
     return replace(payable, link=with_next_version(done.link) if done.link is not None else None, requests=requests)

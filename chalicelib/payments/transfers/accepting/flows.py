@@ -39,5 +39,5 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
     added = [Add(*each) for each in counts.amounts([request], [after])]
     entry = audit.entry(actor, "request.accepted", request.request_id, now, services.entropy)
     services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
-    webhooks.queue_announcements(services, [done.event])
+    webhooks.queue_publishing(services, [done.event])
     return with_next_version(after)

@@ -1,4 +1,4 @@
-"""Announcing events: to every webhook once, however many there are, wherever a process dies, and whatever fails beside."""
+"""Publishing events: to every webhook once, however many there are, wherever a process dies, and whatever fails beside."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ from aws_lambda_powertools import Logger
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.webhooks import announcing, flows, outbox, store
+from chalicelib.webhooks import flows, outbox, publisher, store
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -41,13 +41,13 @@ def store_endpoints(world: World, count: int, client_id: str | None = "cli_shop"
 
 
 def announce(world: World, *events: Event, services: Services | None = None) -> None:
-    announcing.announce(services or world.services, [each.event_id for each in events])
+    publisher.publish_events(services or world.services, [each.event_id for each in events])
 
 
 def is_announced(world: World, each: Event) -> bool:
     found = store.event(world.services.store, each.event_id)
     assert found is not None
-    return found.announced
+    return found.published
 
 
 @pytest.mark.parametrize("count", [0, 1, 33, 34, 150])
@@ -76,7 +76,7 @@ def test_webhooks_are_read_once_per_owner_and_message(world: World) -> None:
 
 def test_a_recorder_tells_ten_events_per_message_and_never_hears_of_a_failure(world: World) -> None:
     events = [event(number) for number in range(23)] + [event(99, account_id="another")]
-    flows.queue_announcements(world.services, events)
+    flows.queue_publishing(world.services, events)
     bodies = [json.loads(message.body)["eventIds"] for message in world.queue.messages]
     assert [len(each) for each in bodies] == [10, 10, 3, 1]
     assert [id for each in bodies for id in each] == [each.event_id for each in events]
@@ -85,11 +85,11 @@ def test_a_recorder_tells_ten_events_per_message_and_never_hears_of_a_failure(wo
         raise ConnectionError("the queue is away")
 
     world.queue.send = refuse  # type: ignore[method-assign]
-    flows.queue_announcements(world.services, events)
+    flows.queue_publishing(world.services, events)
 
 
 def test_no_event_is_no_message(world: World) -> None:
-    flows.queue_announcements(world.services, [])
+    flows.queue_publishing(world.services, [])
     assert world.queue.messages == []
 
 
@@ -194,7 +194,7 @@ def test_a_sweep_between_the_read_and_the_write_changes_nothing(world: World) ->
     stale = store.events(world.services.store, [event().event_id])
     world.advance(60)
     assert outbox.sweep(world.services) == 1
-    announcing._announce(world.services, stale[0], announcing._receivers(world.services))
+    publisher._publish(world.services, stale[0], publisher._receivers(world.services))
     assert is_announced(world, event())
     world.drain()
     assert len({posted.delivery for posted in world.receiver.posted}) == len(world.receiver.posted) == 40
@@ -249,7 +249,7 @@ def test_a_delivery_that_a_dead_process_wrote_is_recognised(world: World) -> Non
 
 def test_the_sweep_queues_what_was_not_told_once_a_minute_and_the_longest_waiting_first(world: World) -> None:
     store_endpoints(world, 1)
-    world.services.store.write(event(1), event(2, announced=True))
+    world.services.store.write(event(1), event(2, published=True))
     assert outbox.sweep(world.services) == 0, "it may still be in progress"
     world.now += outbox.GRACE + timedelta(milliseconds=1)
     assert outbox.sweep(world.services) == 1

@@ -1,4 +1,4 @@
-"""Announces events: writes one delivery of each for every webhook that receives it, and queues the first attempts."""
+"""Publishes events: writes one delivery of each for every webhook that receives it, and queues the first attempts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,14 +20,14 @@ Receivers = Callable[[Event], tuple[Endpoint, ...]]
 _TRIES = 3
 
 
-def announce(services: Services, event_ids: Sequence[str]) -> None:
-    """Announces the events that are not announced yet.
+def publish_events(services: Services, event_ids: Sequence[str]) -> None:
+    """Publishes the events that are not published yet.
 
     One read, one query per owner of webhooks, and for each event one transaction per CHUNK of deliveries. The e-mails
     about it, if there are any, are written first.
 
     Safe to repeat: the ids of deliveries are derived from event and webhook, one that exists is not written again, and
-    the event counts as announced only after all of them are written. If the process dies before the first attempts are
+    the event counts as published only after all of them are written. If the process dies before the first attempts are
     queued, the sweep finds the deliveries due. An event that fails keeps no other back: SweepIncomplete is raised after
     the last one, so that the queue repeats the message.
     """
@@ -36,24 +36,24 @@ def announce(services: Services, event_ids: Sequence[str]) -> None:
 
     def act(event_id: str) -> bool:  # of an event that fails, the log has the id and not the body
         event = events[event_id]
-        if not event.announced:
+        if not event.published:
             mail(event)
-        return _announce(services, event, receivers)
+        return _publish(services, event, receivers)
 
     sweeping.each(services.log, events, act)
 
 
-def _announce(services: Services, event: Event, receivers: Receivers) -> bool:
-    """Returns False if another process announced the event."""
+def _publish(services: Services, event: Event, receivers: Receivers) -> bool:
+    """Returns False if another process published the event."""
     deliveries = deliveries_of(event, receivers(event), services.clock())
     last = len(deliveries) - len(deliveries) % delivery_store.CHUNK  # most events have one chunk, the last one
     delivery_store.change_all(services.store, [(None, each) for each in deliveries[:last]])
     with_event: Sequence[Delivery] = deliveries[last:]
     current: Event | None = event
     for _ in range(_TRIES):
-        if current is None or current.announced:
+        if current is None or current.published:
             return False
-        if try_write(services.store, replace(current, announced=True), *delivery_store.creation(with_event)):
+        if try_write(services.store, replace(current, published=True), *delivery_store.creation(with_event)):
             queue_now(services, deliveries)
             return True
         # A sweep has changed the event, or deliveries were written by a process that died.
