@@ -38,7 +38,7 @@ _PLAIN_DECIMAL = re.compile(r"(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 
 
 def parse_amount(text: str, decimals: int) -> BaseUnits:
-    """Returns the base units of a human-readable amount such as `12.50` (interface.md, Limits: greater than 0).
+    """Returns the base units of a human-readable amount such as `12.50` (specification, Limits: greater than 0).
 
     Raises BadRequest unless the text is a plain decimal above 0 with at most `decimals` digits after the point,
     trailing zeros included, whose base units fit in a uint256.
@@ -72,7 +72,7 @@ def format_amount(value: int, decimals: int) -> str:
 
 
 def parse_percentage(text: str) -> Decimal:
-    """Returns the exact value of a fee percentage from `0` to `100` (interface.md, Limits). Raises BadRequest."""
+    """Returns the exact value of a fee percentage from `0` to `100` (specification, Limits). Raises BadRequest."""
     match = _PLAIN_DECIMAL.fullmatch(text)
     fraction = (match[2] or "") if match else ""
     # The length is checked first, so that Decimal never parses a very long text.

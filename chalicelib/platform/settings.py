@@ -262,7 +262,7 @@ class Settings:
 
     @property
     def mail_configuration_set(self) -> str:
-        """Where SES tells what became of a message (infra/mail.py)."""
+        """The configuration set by which SES tells what became of a message (infra/template.yaml)."""
         return f"{self.resource_prefix}-mails"
 
     @property

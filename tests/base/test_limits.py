@@ -1,4 +1,4 @@
-"""The limits of the interface that several packages use, as interface.md states them."""
+"""The limits of the interface that several packages use, as the specification states them."""
 
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 

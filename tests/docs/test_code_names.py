@@ -1,5 +1,5 @@
-"""Names in the code: a function is a verb and a noun, a module has one name wherever it is imported, and no local name
-hides a function."""
+"""Names in the code: a function is a verb and a noun, a module has one name wherever it is imported, and files that
+docstrings name exist."""
 
 import ast
 import re
@@ -90,6 +90,26 @@ def test_functions_of_the_pages_are_named_by_what_they_do_or_return() -> None:
         if name and hides_what_is_done(name)
     }
     assert not found, "a function is a verb and a noun, or the noun of what it returns"
+
+
+PATH = re.compile(r"(?<![\w/.:-])((?:[\w-]+/)*[\w-]+\.(?:py|js|md|toml|yaml))\b")
+"""A file of the project, as a docstring names it: by its path, or by the end of it."""
+NO_PATHS = {"Node.js"}
+
+
+def test_files_that_docstrings_name_exist() -> None:
+    others = [path for folder in ("chalicelib", "infra", "docs") for path in (ROOT / folder).rglob("*.*")]
+    paths = [path for path in others if "node_modules" not in path.parts]
+    listed = [path.relative_to(ROOT).parts for path in (*FILES, *ROOT.glob("*.*"), *paths)]
+    ends = {"/".join(parts[start:]) for parts in listed for start in range(len(parts))}
+    texts = {
+        (path, node.value.value)
+        for path in PRODUCT
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    }
+    named = {(path.name, name) for path, text in texts for name in PATH.findall(text)}
+    assert {each for each in named if each[1] not in ends | NO_PATHS} == set()
 
 
 def imports_of(path: Path, modules: set[str]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ each login or registration. argon2-cffi is imported by the first of these.
 from chalicelib.base.errors import BadRequest
 
 MIN_LENGTH, MAX_LENGTH = 8, 100
-"""In code points (interface.md, Limits)."""
+"""In code points (specification, Limits)."""
 MEMORY_KIB, PASSES, LANES = 19 * 1024, 2, 1
 SALT_BYTES, HASH_BYTES = 16, 32
 DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$ACLZoEAOVPkfKguZYbSFrpX7QbJAa2axonBu1tLaRIk"

@@ -11,7 +11,7 @@ A payment is a RequestDetail of 10 words and one for each currency of its path:
     0e0  1: length of the path, then the token (for the native coin its hash); or the path of the conversion
          8: length of the reference, then the reference, 8 bytes and 24 zeros
 
-Amount and fee of a payment that is converted are in the invoice currency (conversion_proxy.py).
+Amount and fee of a payment that is converted are in the invoice currency (conversions/proxy.py).
 
 `details` is an array of them: their number, their offsets, then the payments. On EVM networks BatchConversionPayments
 pays one ERC-20 token by batchERC20Payments and everything else by batchPayments, in groups (0: converted to ERC-20,

@@ -32,7 +32,7 @@ class Token:
     """One currency with the nine fields of the interface.
 
     `type` is ERC20, TRC20, ETH (any native coin) or ISO4217. Native coins and fiat have no contract: their `hash` is
-    computed, and a native coin's `address` is its hash. Responses omit the `hash` of a TRC20 (interface.md, Token).
+    computed, and a native coin's `address` is its hash. Responses omit the `hash` of a TRC20 (specification, Token).
     """
 
     id: str

@@ -60,7 +60,7 @@ def create_link(
     """The new link: single for one item, a batch for several. `bound` is the active destination of the client id.
 
     Raises ValidationFailed or BadRequest with what to change in each wrong item, Forbidden for another destination than
-    the bound one (interface.md, secure payments).
+    the bound one (specification, secure payments).
     """
     targets = for_each(draft.items, lambda item, path: resolve(item, path, terms.requests, bound))
     _check_networks(targets)

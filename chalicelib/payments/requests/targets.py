@@ -67,7 +67,7 @@ class Target:
 def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> Target:
     """What an item says, checked. `bound` is the active destination of the client id, where money may go nowhere else.
 
-    Raises ValidationFailed, or Forbidden for another destination than the bound one (interface.md, secure payments).
+    Raises ValidationFailed, or Forbidden for another destination than the bound one (specification, secure payments).
     """
     invoice: Token | None = None
     if item.destination_id is not None:

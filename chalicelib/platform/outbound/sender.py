@@ -26,7 +26,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.rpc.http_client import past_interim
 
-DEADLINE_SECONDS = 5.0  # interface.md, Delivery and retry: for DNS, connect, TLS, request and response headers together
+DEADLINE_SECONDS = 5.0  # specification, Delivery and retry: DNS, connect, TLS, request and response headers together
 ANSWER_BYTES = 1024
 """How much of a response's body is read."""
 ANSWER_SECONDS = 1.0

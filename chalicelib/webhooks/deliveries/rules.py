@@ -1,4 +1,4 @@
-"""The life of a delivery: signed attempts, their schedule, and when it ends (interface.md, Delivery and retry).
+"""The life of a delivery: signed attempts, their schedule, and when it ends (specification, Delivery and retry).
 
     pending     its attempt is due or queued                 -> sending, waiting, failed
     sending     a worker has claimed the attempt (a lease)   -> delivered, failed, pending (the next attempt), waiting

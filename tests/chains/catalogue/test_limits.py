@@ -44,14 +44,14 @@ DAY = 24 * 60 * 60
 TRX = 10**6
 
 OF_THE_INTERFACE = {
-    "interface.md, Limits: a webhook's receiver has five seconds": (DEADLINE_SECONDS, 5.0),
-    "interface.md, Limits: a link lives a week unless a deployment sets something else": (
+    "specification, Limits: a webhook's receiver has five seconds": (DEADLINE_SECONDS, 5.0),
+    "specification, Limits: a link lives a week unless a deployment sets something else": (
         DEFAULTS["link_lifetime_seconds"],
         7 * DAY,
     ),
-    "interface.md, Limits: a multicall has at least two children": (FEWEST_CHILDREN, 2),
-    "interface.md, Limits: a multicall has at most a thousand children": (MOST_CHILDREN, 1000),
-    "interface.md, Limits: a deployment allows 150 children unless it sets something else": (
+    "specification, Limits: a multicall has at least two children": (FEWEST_CHILDREN, 2),
+    "specification, Limits: a multicall has at most a thousand children": (MOST_CHILDREN, 1000),
+    "specification, Limits: a deployment allows 150 children unless it sets something else": (
         DEFAULTS["multicall_max_children"],
         150,
     ),

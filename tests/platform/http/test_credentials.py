@@ -1,4 +1,4 @@
-"""Who may call: API keys, client ids with their origins, and both together (interface.md, Authentication)."""
+"""Who may call: API keys, client ids with their origins, and both together (specification, Authentication)."""
 
 from dataclasses import replace
 

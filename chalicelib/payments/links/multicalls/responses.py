@@ -152,7 +152,7 @@ def _text(units: int, total: CurrencySum) -> str:
 
 @details_of.register
 def _(error: MulticallRefused) -> dict[str, Any]:
-    """The blocked children (interface.md, multicall validation envelope)."""
+    """The blocked children (specification, multicall validation envelope)."""
     failures = [
         _failure(child.token, child.reason, child_context(child, error.now), child.detail)
         for child in error.blocked

@@ -130,7 +130,7 @@ def _apart(detail: str) -> SetRefused:
 
 
 def execution_kind(requested: str | None, requests: Sequence[Request]) -> ExecutionKind:
-    """How these requests are paid together if the payer chooses no source (interface.md, execution kinds).
+    """How these requests are paid together if the payer chooses no source (specification, execution kinds).
 
     Raises SetRefused with what to change.
     """

@@ -65,7 +65,7 @@ def create_payout(
     """The new payout. `wallet` is the wallet that signed in, if any; it has to be the creator's.
 
     The payee destination of a client id does not apply, as it is for payments to the client. Raises BadRequest with
-    what to change, Forbidden for another wallet (interface.md, payouts).
+    what to change, Forbidden for another wallet (specification, payouts).
     """
     chain, token = _network_and_token(draft)
     recipient = _address("recipient", draft.recipient, chain, terms)
