@@ -196,5 +196,5 @@ def test_what_a_request_says_is_in_every_event_about_it_that_has_the_field() -> 
             "origin": "https://shop.example",
         }
         assert body == {name: value for name, value in said.items() if name in names}
-        assert (made.kind, made.account_id, made.client_id, made.announced) == (kind.name, "acct", "cli_shop", False)
+        assert (made.kind, made.account_id, made.client_id, made.published) == (kind.name, "acct", "cli_shop", False)
         assert [each.kind for each in made.variants] == [f"{kind.name}.{each}" for each in kind.variants]

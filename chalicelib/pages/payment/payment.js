@@ -62,7 +62,7 @@ class Payment extends Follower {
     } finally {
       this.isBusy = this.app.paying = false;
     }
-    const other = this.app.notes.own() ? "start" : "changed";
+    const other = this.app.notes.own() ? "start" : "beginAgain";
     const next = this.isStale && !this.app.end ? other : this.next;
     Object.assign(this, { next: null, isStale: false });
     if (next && this.app.payment === this) await this[next]();

@@ -262,7 +262,7 @@ def test_a_deadline_has_to_be_later_than_this_very_moment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payment", "chain", "token"),
+    ("payable", "chain", "token"),
     [
         (in_currencies("sepolia", "fUSDC-sepolia"), "BASE", "USDC"),
         (in_currencies("sepolia", "fUSDC-sepolia"), "SEPOLIA", "FAU"),

@@ -113,7 +113,7 @@ def test_a_link_that_awaits_the_chain_is_refused_by_an_error_of_its_own() -> Non
 
 
 @pytest.mark.parametrize(
-    "payment", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, AnnouncedStatus.REPLACED)], ids=["none", "paid", "over"]
+    "payable", [MADE, paid(on_its_way(MADE)), on_its_way(MADE, AnnouncedStatus.REPLACED)], ids=["none", "paid", "over"]
 )
 def test_nothing_waits_for_an_announced_transaction_that_is_over_or_where_all_is_paid(payable: PayableLink) -> None:
     check_unlocked(payable)
