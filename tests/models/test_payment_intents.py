@@ -22,9 +22,10 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.crosschain.service.payment_intents import rules as intent_rules
 from chalicelib.crosschain.service.payment_intents import stages
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
-from chalicelib.crosschain.service.payment_intents.stages import Next
 from chalicelib.payments.links.records import AnnouncedStatus
 from chalicelib.payments.requests.records import Request
+from chalicelib.relayer import custody
+from chalicelib.relayer.custody import Next
 from chalicelib.relayer.records import CallStatus
 from tests.fakes.payment_intents import POOL, RIGHT, PaymentIntents
 from tests.models.search import IS_FULL, Machine, search
@@ -119,7 +120,7 @@ def _look_at_taken(state: State) -> Iterator[tuple[str, State]]:
     intent, now, step = state.intent, state.now, str(state.intent.spends)
     take, spend = state.calls.get(TAKE), state.calls.get(step)
     statuses = take.status if take else None, spend.status if spend else None
-    following = stages.after_spend(intent, *statuses, spend.to if spend else "")
+    following = custody.after_spend(intent.permit.source.token, *statuses, spend.to if spend else "")
     later = replace(state, intent=stages.postpone_check(intent, now))
     if following is Next.SUBMIT:
         is_back = stages.is_given_up(intent, now) or not state.is_wanted
@@ -127,7 +128,7 @@ def _look_at_taken(state: State) -> Iterator[tuple[str, State]]:
             to = intent.permit.source.token if is_back else POOL
             yield "look spend", replace(later, workers=(*state.workers, (step, to)))
         yield "look postpone", later
-    elif following is Next.WAIT:
+    elif following in (Next.WAIT, Next.UNDONE):
         yield "look wait", later
     elif following is Next.FAIL:
         yield "look fail", replace(state, intent=stages.end_intent(intent, End.FAILED, now))

@@ -20,7 +20,7 @@ TARGETS = {
     "webhooks": "**/rules.py samples.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "mail": "rules.py",
-    "relayer": "rules.py following.py keys/kms.py",
+    "relayer": "rules.py following.py custody.py keys/kms.py",
     "commerce/core": "*.py",
     "commerce/service": "calls.py creation.py operating.py paying.py refunding.py rules.py running.py steps.py terms.py",
     "offramp/core": "rules.py",

@@ -155,7 +155,7 @@ def is_recorded(services: Services, payment: CommercePayment, known: Outcome) ->
 
 def go_back(services: Services, payment: CommercePayment, reason: str, *withdrawn: RelayedCall) -> CommercePayment:
     """Ends the pending operation without an effect. Raises WriteConflict."""
-    written = _write_payment(services, take_back_operation(payment, reason, services.clock()), *withdrawn)
+    written = services.store.write(take_back_operation(payment, reason, services.clock()), *withdrawn)
     services.log.info("commerce operation went back", extra={"payable": payment.payable_id, "reason": reason})
     return written
 
@@ -168,18 +168,9 @@ def give_up(services: Services, payment: CommercePayment, key: str, reason: str)
     return go_back(services, payment, reason, relayer_flows.withdrawal(services, payment.network, key, reason))
 
 
-def go_on(services: Services, payment: CommercePayment) -> CommercePayment:
-    """Writes a step of a payment that is due, and stays so: the next one can be taken at once. Raises WriteConflict."""
-    return _write_payment(services, payment)
-
-
 def keep(services: Services, payment: CommercePayment) -> CommercePayment:
     """Looks at the pending operation again later. Raises WriteConflict."""
-    return _write_payment(services, rules.postpone_check(payment, services.clock()))
-
-
-def _write_payment(services: Services, payment: CommercePayment, *others: RelayedCall) -> CommercePayment:
-    return services.store.write(payment, *others)
+    return services.store.write(rules.postpone_check(payment, services.clock()))
 
 
 def trouble(services: Services, payment: CommercePayment) -> str | None:

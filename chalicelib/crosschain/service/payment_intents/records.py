@@ -49,13 +49,11 @@ class PaymentIntent(Record):
     that is converted.
 
     From the acceptance on `taking` base units are taken, exactly once; the destination has no block with the payment
-    before `searched_to`. The calls of the relayer have these keys, which accept one call each for ever:
+    before `searched_to`. The calls of the relayer have these keys (relayer/custody.py):
 
         {id}/permit    {id}/take    {id}/approve/{approvals}    {id}/spend/{spends}
 
-    What is taken leaves the service's account only by a call whose key is a `spend`, into the bridge or back to the
-    payer, and the next number is used only after the call of the last one has failed for good. `announced` is the
-    payment in the bridge. `reason` says in words why it does not go on, or did not pay.
+    `announced` is the payment in the bridge. `reason` says in words why it does not go on, or did not pay.
     """
 
     KEY = KeyPattern(PAYMENTS, "PERMIT#{intent_id}", "PERMIT")

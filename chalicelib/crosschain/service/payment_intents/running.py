@@ -4,22 +4,21 @@
                                TAKEN    relayer: approve, spend (a route of the bridge, or a transfer to the payer)
                                BRIDGED  both chains, as for every payment from another chain
 
-Every look at a payment intent may be repeated, or made by two workers at once: a key of the relayer accepts one call
-for ever, and the next key of its kind is used only after the call of the one before is proven to have failed. What a
-payment intent spends is what was taken for it, by the ledger of the relayer.
+Every look at a payment intent may be repeated, or made by two workers at once (relayer/custody.py).
 """
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata import erc20, erc2612
+from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
-from chalicelib.crosschain.service.payment_intents.stages import Next
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.tracking import following
 from chalicelib.payments.links.records import AnnouncedStatus, Payable
@@ -30,6 +29,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.custody import Next, approve, find_next
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 
@@ -37,6 +37,7 @@ _DUE_PER_SHARD = 60
 _TIME_PER_RUN = timedelta(seconds=40)
 _STEPS_AT_ONCE = 4
 """How many steps of one payment intent one run takes, if none of them has to wait for a chain."""
+UNDONE = "a fork of the chain has undone the taking of the tokens"
 GIVEN_BACK = "The payment could not be brought to the chain of the request, and the payer has it back"
 
 
@@ -126,8 +127,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
     is_contract = read_agreed_code(services.chains.evm(intent.network), intent.payer)
-    taking = stages.move(intent, inward=True)
-    calls = [replace(stages.call_of(intent, "take", stages.take_call(intent), is_contract), moves=taking)]
+    calls = [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
@@ -150,40 +150,33 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
 
     After a fork that gave them back to the payer others' tokens may be in the account: those are not spent.
     """
-    now, key = services.clock(), f"spend/{intent.spends}"
-    known = relayer_flows.find_accepted(services, stages.call_key(intent, key))
-    if known is None:
-        take = relayer_flows.outcome(services, stages.call_key(intent, "take"))
-        following = stages.after_spend(intent, take.status if take is not None else None, None)
-    else:
-        following = stages.after_spend(intent, None, known[0].status, known[1].to)
+    now = services.clock()
+    following, known = find_next(services, stages.custody_of(intent), stages.call_key(intent, "take"))
     if following is Next.FAIL:  # since a deep fork
         ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
     elif following is Next.SUBMIT:
         reason = trouble(services, intent)
-        after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request, key)
+        after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request)
         services.store.write(stages.postpone_check(after, now))
-    elif known is None:
-        undone = replace(intent, reason="a fork of the chain has undone the taking of the tokens")
-        services.store.write(stages.postpone_check(undone, now))
-    elif following is Next.WAIT:
-        services.store.write(stages.postpone_check(intent, now))
+    elif following in (Next.UNDONE, Next.WAIT) or known is None:
+        reason = UNDONE if following is Next.UNDONE else intent.reason
+        services.store.write(stages.postpone_check(replace(intent, reason=reason), now))
     elif following is Next.SPEND_AGAIN:
-        services.store.write(replace(intent, spends=intent.spends + 1, reason=known[0].reason, check_at=now))
+        services.store.write(replace(intent, spends=intent.spends + 1, reason=known.reason, check_at=now))
     elif following is Next.RETURNED:
-        back = replace(intent, returned_by=known[0].tx_hash, reason=GIVEN_BACK)
+        back = replace(intent, returned_by=known.tx_hash, reason=GIVEN_BACK)
         ending.end(services, back, request, End.REFUNDED)
     else:
-        assert known[0].tx_hash is not None, "a call that succeeded has a transaction"
-        services.store.write(stages.enter_bridged(intent, request, known[0].tx_hash, now))
+        assert known.tx_hash is not None, "a call that succeeded has a transaction"
+        services.store.write(stages.enter_bridged(intent, request, known.tx_hash, now))
 
 
-def _submit_spend(services: Services, intent: PaymentIntent, request: Request, key: str) -> PaymentIntent:
+def _submit_spend(services: Services, intent: PaymentIntent, request: Request) -> PaymentIntent:
     """Submits the call that spends the tokens, if there is one now. The payment intent has as its reason why there is
     none, or why it is not accepted."""
-    token = rules.source_of(intent).address
+    custody = stages.custody_of(intent)
     if stages.is_given_up(intent, services.clock()) or not is_wanted(services, request):
-        made = erc20.transfer(token, intent.payer, intent.taking)
+        made = erc20.transfer(custody.token, intent.payer, custody.amount)
     else:
         try:
             route = router.quote(services, rules.question_of(intent, request), rules.purpose_of(intent))
@@ -192,36 +185,18 @@ def _submit_spend(services: Services, intent: PaymentIntent, request: Request, k
         deposit = stages.deposit_of(intent, route)
         if deposit is None:
             return replace(intent, reason="every route takes more than was signed and taken")
-        intent, is_approved = _approve_spender(services, intent, deposit.to)
-        if not is_approved:
-            return replace(intent, reason="the bridge's contract is being approved")
+        following = approve(services, custody, deposit.to, partial(_submit, services, intent))
+        if following is not Next.SUBMIT:
+            approvals = intent.approvals + (following is Next.APPROVE_AGAIN)
+            return replace(intent, approvals=approvals, reason="the bridge's contract is being approved")
         made = deposit
-    spending = stages.move(intent, inward=False)
-    (submission,) = relayer_flows.submit(services, [replace(stages.call_of(intent, key, made), moves=spending)])
+    submission = _submit(services, intent, f"spend/{intent.spends}", made)
     return replace(intent, reason=_refusal(services, intent, submission))
 
 
-def _approve_spender(services: Services, intent: PaymentIntent, spender: str) -> tuple[PaymentIntent, bool]:
-    """Whether the bridge's contract may take what was taken; if not, a call is submitted that approves all that is in
-    the service's account: payments at the same time would replace an approval of one of them again and again.
-
-    One that was submitted before the tokens of this payment were there does not suffice: then another one is made.
-    """
-    token, executor = rules.source_of(intent).address, intent.permit.spender
-    holding = services.chains.evm(intent.network).read_wallet(executor, [token], spender).tokens[token]
-    if holding.allowance >= intent.taking:
-        return intent, True
-    key = f"approve/{intent.approvals}"
-    known = relayer_flows.outcome(services, stages.call_key(intent, key))
-    if known is not None and known.status is not CallStatus.UNKNOWN:
-        return replace(intent, approvals=intent.approvals + 1), False
-    if known is None:
-        grant = erc20.approve(token, spender, max(holding.balance, intent.taking))
-        (submission,) = relayer_flows.submit(services, [stages.call_of(intent, key, grant)])
-        if submission.status is SubmissionStatus.REFUSED:  # as USDT on mainnet refuses to change what is not zero
-            none = erc20.approve(token, spender, 0)
-            relayer_flows.submit(services, [stages.call_of(intent, key, none)])
-    return intent, False
+def _submit(services: Services, intent: PaymentIntent, step: str, made: Transaction) -> Submission:
+    (submission,) = relayer_flows.submit(services, [stages.call_of(intent, step, made)])
+    return submission
 
 
 def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:

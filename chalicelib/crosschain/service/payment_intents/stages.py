@@ -5,17 +5,12 @@
     TAKEN     one call `spend`: into the bridge, or, if there is no   REFUNDED   it went back to the payer
               route for what was taken, back to the payer
     BRIDGED   followed as other payments from another chain           SETTLED, PARTIAL, REFUNDED
-
-Every step is written before its call is submitted, and a call is accepted once for each key. So at any time at most one
-of the calls that spend the tokens can be executed; the next one is decided when the one before has failed for good.
 """
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from chalicelib.base.addresses import same_address
 from chalicelib.chains.calldata import across, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
@@ -27,7 +22,7 @@ from chalicelib.crosschain.service.router.rules import Route, read_source
 from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from chalicelib.payments.requests.records import Request
-from chalicelib.relayer.holdings.records import Move
+from chalicelib.relayer.custody import MOST_SPENDS, Custody, Next
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import Call, Use, signature_gas
 
@@ -38,8 +33,6 @@ TAKEN_LATEST = timedelta(minutes=10)
 """How long after the deadline, by our clock, no block can accept the call any more that takes the tokens."""
 BRIDGED_WITHIN = timedelta(minutes=15)
 """How long a route is looked for after the tokens were taken; then they are returned."""
-MOST_SPENDS = 5
-"""After so many calls that failed the tokens are returned."""
 OVERDUE_AFTER = timedelta(hours=2)
 """How long after its acceptance a payment is in the service's hands until somebody has to look at it."""
 MIN_DELAY, MAX_DELAY = timedelta(seconds=10), timedelta(minutes=5)
@@ -50,27 +43,11 @@ _MOST_GAS = {"permit": 200_000, "take": 500_000, "approve": 150_000, "spend": 60
 """The most gas of the calls, by the first word of their step."""
 _FOLLOWING_GAS = 450_000
 """Of the calls that follow the taking: an approval, and a deposit or a transfer back."""
-_NOT_MADE = (CallStatus.REVERTED, CallStatus.SUPERSEDED)
 _END = {
     AnnouncedStatus.SETTLED: End.SETTLED,
     AnnouncedStatus.PARTIAL: End.PARTIAL,
     AnnouncedStatus.REFUNDED: End.REFUNDED,
 }
-
-
-class Next(Enum):
-    """What follows from what became of the calls of a payment intent."""
-
-    WAIT = "wait"
-    SUBMIT = "submit"
-    """The call of its stage, which nothing has been accepted of."""
-    FAIL = "fail"
-    """Nothing was taken, and nothing will be."""
-    TAKEN = "taken"
-    SPEND_AGAIN = "spend again"
-    """The last call that was to spend the tokens never will: the next one is another call."""
-    RETURNED = "returned"
-    BRIDGED = "bridged"
 
 
 def after_take(intent: PaymentIntent, take: CallStatus | None, now: datetime) -> Next:
@@ -81,23 +58,6 @@ def after_take(intent: PaymentIntent, take: CallStatus | None, now: datetime) ->
     if take is CallStatus.UNKNOWN:
         return Next.WAIT
     return Next.TAKEN if take is CallStatus.SUCCEEDED else Next.FAIL
-
-
-def after_spend(intent: PaymentIntent, take: CallStatus | None, spend: CallStatus | None, to: str = "") -> Next:
-    """What follows once the tokens were taken. `spend` is what became of the last call that spends them, and `to` the
-    contract that it calls; None if none was accepted.
-
-    Then a fork may have undone the taking: nothing is spent before that is seen to be made again.
-    """
-    if spend is None:
-        if take in _NOT_MADE:
-            return Next.FAIL
-        return Next.SUBMIT if take is CallStatus.SUCCEEDED else Next.WAIT
-    if spend is CallStatus.UNKNOWN:
-        return Next.WAIT
-    if spend in _NOT_MADE:
-        return Next.SPEND_AGAIN
-    return Next.RETURNED if same_address(to, intent.permit.source.token) else Next.BRIDGED
 
 
 def call_key(intent: PaymentIntent, step: str) -> str:
@@ -113,6 +73,8 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: "A
     """
     key, kind = call_key(intent, step), step.partition("/")[0]
     call = Call(key, intent.network, made.to, made.data, made.value, _MOST_GAS[kind], account_id=intent.account_id)
+    if kind in ("take", "spend"):
+        call = replace(call, moves=custody_of(intent).move(inward=kind == "take"))
     if kind not in ("permit", "take"):
         return replace(call, use=Use.PREPAID)
     call = replace(call, payers=(intent.payer,))
@@ -125,9 +87,10 @@ def call_of(intent: PaymentIntent, step: str, made: Transaction, is_contract: "A
     return call
 
 
-def move(intent: PaymentIntent, inward: bool) -> Move:
-    """What is taken for a payment intent into the service's account, or all of that on its way out of it."""
-    return Move(f"permit/{intent.intent_id}", intent.permit.source.token, intent.taking, inward)
+def custody_of(intent: PaymentIntent) -> Custody:
+    """What is taken for a payment intent into the service's account, which is the spender of the permit."""
+    token, counts = intent.permit.source.token, (intent.approvals, intent.spends)
+    return Custody(f"permit/{intent.intent_id}", intent.network, intent.permit.spender, token, intent.taking, *counts)
 
 
 def take_call(intent: PaymentIntent) -> Transaction:

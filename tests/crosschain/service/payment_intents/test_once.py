@@ -80,7 +80,7 @@ def test_a_worker_for_the_bridge_and_one_that_returns_the_tokens_spend_them_once
 
     def late() -> None:
         with suppress(ServiceError):
-            running._submit_spend(payment_intents.services, read, request, f"spend/{read.spends}")
+            running._submit_spend(payment_intents.services, read, request)
 
     def gone() -> None:
         payment_intents.world.advance(16 * 60)

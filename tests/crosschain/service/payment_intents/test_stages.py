@@ -209,5 +209,9 @@ def test_what_the_payer_can_make_revert_is_the_payers_and_says_what_it_takes(sig
 
 def test_what_is_taken_is_moved_in_and_all_of_it_out_for_the_payment_alone(signed: PaymentIntent) -> None:
     owner, token = f"permit/{signed.intent_id}", signed.permit.source.token
-    assert stages.move(signed, inward=True) == Move(owner, token, signed.taking, True)
-    assert stages.move(signed, inward=False) == Move(owner, token, signed.taking, False)
+    made = stages.take_call(signed)
+    steps = ("take", "spend/1", "spend/2", "approve/1", "permit")
+    moved_in, moved_out, again, *others = (stages.call_of(signed, step, made).moves for step in steps)
+    assert moved_in == Move(owner, token, signed.taking, True)
+    assert moved_out == again == Move(owner, token, signed.taking, False)
+    assert others == [None, None]
