@@ -95,7 +95,7 @@ class PayoutsOnChain(Recurring):
         """An active payout of 3 daily payments from the next hour on, to a payee and by a payer of its own."""
         number = len(self.begun)
         self.paying(f"subscriber {number}")
-        payee = evm_address(f"0x{0xc0de + number:040x}")
+        payee = evm_address(f"0x{0xA11CE0000 + number:040x}")
         start = self.world.now.replace(minute=0, second=0) + timedelta(hours=1)
         self.begun.append(self.start(**{"payee": payee, "start_date": start.isoformat(), **changes}))
         return self.begun[-1]

@@ -185,7 +185,7 @@ def test_markup_in_a_reference_stays_text(api: Api, shop: Shop) -> None:
 
 
 def test_every_payee_of_a_batch_is_told_and_a_long_list_cut(api: Api, shop: Shop) -> None:
-    payees = [f"0x{number:040x}" for number in range(1, 31)]
+    payees = [f"0x{0xA11CE0000 + number:040x}" for number in range(30)]
     text = words(page_of(api, shop.link(*(item(payee=payee, amount="1") for payee in payees))))
     assert "You pay 30 fUSDC" in text
     assert text.count("1 fUSDC") == 20 and "+ 10" in text

@@ -153,8 +153,8 @@ ALL_NETWORKS: tuple[Network, ...] = _networks()
 
 
 def network(name: str) -> Network | None:
-    """The network with a name or an alias (`polygon` is matic, `ethereum` is mainnet), or None."""
-    return _by_name().get(name)
+    """The network with a name or an alias (`polygon` is matic, `ethereum` is mainnet), in any case, or None."""
+    return _by_name().get(name.lower())
 
 
 def require_network(name: str) -> Network:
@@ -176,9 +176,9 @@ def relayer_limits(name: str) -> RelayerLimits:
 
 
 def canonical_name(name: str) -> str:
-    """The name of the network that has this alias; any other text is returned unchanged."""
+    """The name of the network that has this name or alias, in any case; any other text is returned in lower case."""
     chain = network(name)
-    return chain.name if chain else name
+    return chain.name if chain else name.lower()
 
 
 @cache

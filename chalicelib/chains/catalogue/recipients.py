@@ -1,4 +1,4 @@
-"""Addresses that receive tokens: nobody gets back what is sent to the zero address, or to a contract listed here."""
+"""Addresses that receive tokens: nobody gets back what is sent to a reserved address, or to a contract listed here."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,17 +12,23 @@ from chalicelib.chains.catalogue.tokens import find_tokens
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.escrows import Escrows
 
+RESERVED = 2**32
+"""Addresses below are the zero address, code of the networks themselves (precompiles, those of Tron from 2**24 on too),
+and 0xdEaD, to which tokens are sent to destroy them."""
+
 
 def recipient(text: str, family: str, escrows: "Escrows") -> str:
     """The address of a recipient in its canonical spelling (`address_of_family`).
 
-    `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for the zero address, for
+    `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for reserved addresses, for
     contracts and tokens of the catalogue on any network, and for those of `escrows`.
     """
     address = address_of_family(text, family)
     raw = address_bytes(address)
     if not any(raw):
         raise BadRequest("is the zero address: funds sent there are lost")
+    if int.from_bytes(raw) < RESERVED:
+        raise BadRequest("is an address that nobody has the key of: funds sent there are lost")
     of_setting = {address_bytes(given): name for each in escrows.values() for name, given in each.names.items()}
     if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
         raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")

@@ -11,7 +11,7 @@ from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 
 class CurrenciesQuery(Input):
-    network: str | None = Field(None, description="A network, one of its other names, or fiat")
+    network: str | None = Field(None, description="A network, one of its other names, or fiat, in any case")
     symbol: str | None = Field(None, description="In any case, such as usdc")
     id: str | None = Field(None, description="One token; the response is that token, not a list")
     firstOnly: Annotated[str, form(enum=["true", "false"])] | None = Field(

@@ -83,11 +83,17 @@ def check_reads_payers(owner: Owner) -> None:
 
 @frozen
 class SentCredential:
-    """The credential that decides the mode, and the client id sent with an API key or an orchestrator's key."""
+    """The credential that decides the mode, and the client id sent with an API key or an orchestrator's key.
+
+    `beside_key` is an API key that is sent and not used, `beside_account` the account of a session that is sent and not
+    used, as its token names it.
+    """
 
     mode: Mode
     secret: str
     client_id: str | None = None
+    beside_key: str | None = None
+    beside_account: str | None = None
 
 
 @frozen

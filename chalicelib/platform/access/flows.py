@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
-from chalicelib.base.errors import Forbidden, ForeignOrigin, Unauthorized
+from chalicelib.base.errors import ForeignOrigin, Unauthorized
 from chalicelib.platform.access import store
 from chalicelib.platform.access.callers import Caller, Member, SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
@@ -61,7 +61,23 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
         "banned_until": until,
         "ban_version": version,
     }
-    return _CALLERS[sent.mode](services, sent, records, common, ip_address)
+    caller = _CALLERS[sent.mode](services, sent, records, common, ip_address)
+    _check_accounts(sent, records, caller)
+    return caller
+
+
+def _check_accounts(sent: SentCredential, records: Any, caller: Caller) -> None:
+    """Raises Unauthorized, naming the header, if what is sent belongs to another account than the caller, or than an
+    orchestrator's key that is sent."""
+    named = {"x-client-id": ClientId, "x-api-key": ApiKey}
+    accounts = {name: records[kind].account_id for name, kind in named.items() if kind in records}
+    own = {None, caller.account_id, records[OrchestratorKey].account_id if OrchestratorKey in records else None}
+    for name, account_id in (*accounts.items(), ("authorization", sent.beside_account)):
+        if account_id not in own:
+            raise Unauthorized(
+                f"{name} belongs to another account than what is sent beside it: send one of the same account, "
+                "or leave it out"
+            )
 
 
 def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "picture", "link"]) -> Caller:
@@ -120,8 +136,6 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
         default = client.allowed_domains[0] if client and client.allowed_domains else None
         with _naming("x-client-id"):
             client = check_client_id(client, common["origin"] or default)
-        if client.account_id != key.account_id:
-            raise Forbidden("The client ID belongs to another account than the API key")
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
     common |= {"uses_payment_intents": key.uses_payment_intents}
     return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)

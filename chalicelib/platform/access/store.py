@@ -5,6 +5,7 @@ from typing import Any
 from chalicelib.base.records import Key, Record
 from chalicelib.platform.access.callers import SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
+from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits.records import Ban
@@ -23,7 +24,7 @@ _KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
 def records_of(
     store: Store, sent: SentCredential, secret_hash: str, client_id_hash: str | None, caller: str
 ) -> dict[type[Record], Any]:
-    """The ban of a caller, the credential with a hash, and the client id sent with it, each by its class.
+    """The ban of a caller, the credential with a hash, and the client id and key sent with it, each by its class.
 
     For a session these are the session, its account, its person and their membership of the account. What does not
     exist is left out. One read. Raises Throttled.
@@ -41,4 +42,6 @@ def records_of(
         wanted[kind.KEY.of(credential_hash=secret_hash)] = kind
     if client_id_hash is not None:
         wanted[ClientId.KEY.of(credential_hash=client_id_hash)] = ClientId
+    if sent.beside_key is not None:
+        wanted[ApiKey.KEY.of(credential_hash=credential_hash(sent.beside_key))] = ApiKey
     return {type(record): record for record in store.get_many(wanted).values()}

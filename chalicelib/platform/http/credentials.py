@@ -2,7 +2,8 @@
 
 Of several credential headers, the first one that the operation accepts is used, in the order of the interface: a caller
 who always sends an API key and a client id may call every operation that accepts either. A session is used only if no
-credential header is sent (supplement, part 1).
+credential header is sent (supplement, part 1). What is not used must not be of another
+account; a cookie may be, as browsers send it by themselves.
 
 Generated clients send every header that the document names: those without a value empty, or all with the one key that
 they were given. An empty header counts as absent. A value that stands in several headers counts in that of its kind.
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
 from chalicelib.platform.access.callers import SentCredential
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.sessions.rules import COOKIE
+from chalicelib.platform.access.sessions.rules import COOKIE, parse_token
 from chalicelib.platform.http.request import CHANGING, HttpRequest
 from chalicelib.platform.settings import Settings, origin_of
 
@@ -33,7 +34,10 @@ def read_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
     usable = [(mode, secret) for mode, secret in present if mode in accepted]
     for mode, secret in usable:
         if mode is not Mode.ORCHESTRATOR or client_id is not None:
-            return SentCredential(mode, secret, client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None)
+            used = client_id if mode in (Mode.ORCHESTRATOR, Mode.API_KEY) else None
+            beside = None if mode is Mode.API_KEY else given.get("x-api-key")
+            named = parse_token(bearer_token(headers) or "")
+            return SentCredential(mode, secret, used, beside, named[0] if named else None)
     if usable:
         raise Unauthorized("x-client-id is required with x-orchestrator-key")
     if not present and Mode.SESSION in accepted and (token := session_token(headers)):

@@ -12,7 +12,14 @@ from chalicelib.chains.catalogue.contracts import address_of, contracts_on, paym
 from chalicelib.chains.catalogue.conversions import conversion_networks
 from chalicelib.chains.catalogue.data import InvalidData, load, path_of
 from chalicelib.chains.catalogue.network_entries import check
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network, network_of_chain, relayer_limits
+from chalicelib.chains.catalogue.networks import (
+    ALL_NETWORKS,
+    Network,
+    canonical_name,
+    network,
+    network_of_chain,
+    relayer_limits,
+)
 from chalicelib.chains.catalogue.tokens import token_with_id
 
 ROOT = Path(__file__).parents[3]
@@ -30,7 +37,13 @@ def test_the_names_others_use_are_aliases() -> None:
     assert network("ethereum") is network("mainnet")
 
 
-@pytest.mark.parametrize("name", ["", "fiat", "Base", "BASE", "solana"])
+def test_the_case_of_a_name_or_an_alias_does_not_matter() -> None:
+    assert network("SEPOLIA") is network("sepolia")
+    assert network("Polygon") is network("matic")
+    assert [canonical_name(text) for text in ("ARBITRUM-One", "Ethereum", "Fiat")] == ["arbitrum-one", "mainnet", "fiat"]
+
+
+@pytest.mark.parametrize("name", ["", "fiat", "Base ", "solana"])
 def test_an_unknown_name_is_no_network(name: str) -> None:
     assert network(name) is None
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, tron_address_of
+from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.calldata.erc6492 import SENDER
 from chalicelib.chains.catalogue.contracts import address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import RESERVED, recipient
 from chalicelib.chains.catalogue.tokens import find_tokens, require_token
 from tests.fakes.escrows import CONTRACTS
 
@@ -27,10 +27,10 @@ def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -
 
 
 def test_no_contract_whose_address_stands_in_the_code_is_a_payee() -> None:
-    """Others than contracts: an address to burn tokens, a sender that nobody has the key of, and one in an example."""
+    """Others than contracts: a sender that nobody has the key of, and one in an example."""
     texts = [each.read_text() for kind in ("py", "json") for each in sorted(Path("chalicelib").rglob(f"*.{kind}"))]
     addresses = {each.lower() for text in texts for each in re.findall(r"\b0x[0-9a-fA-F]{40}\b", text)}
-    others = {DEAD_ADDRESS.lower(), SENDER, "0x742d35cc6634c0532925a3b844bc454e4438f44e"}
+    others = {SENDER, "0x742d35cc6634c0532925a3b844bc454e4438f44e"}
     assert len(addresses) > 50 and others < addresses
     for address in addresses - others:
         with pytest.raises(BadRequest, match="funds sent there are lost"):
@@ -58,6 +58,15 @@ def test_the_zero_address_is_refused_in_both_spellings() -> None:
     for text, family in ((ZERO_ADDRESS, "evm"), (tron_address_of(bytes(20)), "tron")):
         with pytest.raises(BadRequest, match="is the zero address: funds sent there are lost"):
             recipient(text, family, {})
+
+
+@pytest.mark.parametrize("number", [*range(1, 0x12), 0x64, 0x100, 0x1000, 0x800A, 0xDEAD, 0x1000001, RESERVED - 1])
+def test_an_address_that_is_reserved_for_code_of_the_network_or_burns_tokens_is_refused(number: int) -> None:
+    raw = number.to_bytes(20)
+    for text, family in (("0x" + raw.hex(), "evm"), (tron_address_of(raw), "tron")):
+        with pytest.raises(BadRequest, match="is an address that nobody has the key of: funds sent there are lost"):
+            recipient(text, family, {})
+    assert recipient(f"0x{RESERVED + number:040x}", "evm", {})
 
 
 def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:

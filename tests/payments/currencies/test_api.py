@@ -78,6 +78,14 @@ def test_the_case_of_a_symbol_does_not_matter(api: Api) -> None:
     assert tokens(api, "?network=sepolia&symbol=fusdc") == [FUSDC]
 
 
+@pytest.mark.parametrize("query", ["network=sepolia", "network=polygon&symbol=usdc", "network=fiat", "network=fiat&symbol=usd"])
+def test_the_case_of_a_network_does_not_matter(api: Api, query: str) -> None:
+    filters = dict(part.split("=") for part in query.split("&"))
+    for spell in (str.upper, str.title):
+        changed = "&".join(f"{name}={spell(value)}" for name, value in filters.items())
+        assert tokens(api, f"?{changed}") == tokens(api, f"?{query}")
+
+
 def test_a_symbol_alone_lists_it_on_every_network(api: Api) -> None:
     listed = tokens(api, "?symbol=USDC")
     assert {"mainnet", "base", "matic", "bsc", "tron"} <= {token["network"] for token in listed}
@@ -245,6 +253,13 @@ def test_networks_that_are_not_known_are_left_out_of_a_list(api: Api, with_price
     body = api.get("/v2/currencies/USD/conversion-routes?networks=base,nowhere").json
     assert body["networks"] == ["base", "nowhere"]
     assert {route["network"] for route in body["conversionRoutes"]} == {"base"}
+
+
+def test_the_case_of_a_network_does_not_matter_for_routes_and_is_repeated_as_it_was_asked(api: Api) -> None:
+    path = "/v2/currencies/fUSDC-sepolia/conversion-routes"
+    asked, known = api.get(f"{path}?network=SEPOLIA").json, api.get(f"{path}?network=sepolia").json
+    assert asked["conversionRoutes"] == known["conversionRoutes"] != []
+    assert (asked["network"], known["network"]) == ("SEPOLIA", "sepolia")
 
 
 def test_a_known_network_without_a_route_has_an_empty_list(api: Api) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.accounts.orchestrators.flows import link_client
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
 from infra import admin
@@ -181,13 +182,56 @@ def test_an_api_key_beside_a_client_id_does_not_excuse_a_foreign_origin(api: Api
     assert reply.status == 403
 
 
-def test_both_credentials_must_be_of_one_account(api: Api, shop: Shop) -> None:
-    other = Shop(api)
-    reply = create(api, x_api_key=shop.key, x_client_id=other.client_id)
-    assert (reply.status, reply.message) == (
-        403,
-        "The client ID belongs to another account than the API key",
-    )
+UNKNOWN = "/v2/request/01M7VQFVRZV5BJJSN4QTFB4MP3"
+OF_ANOTHER_ACCOUNT = "belongs to another account than what is sent beside it: send one of the same account, or leave it out"
+
+
+def test_credentials_of_two_accounts_are_401_and_one_is_named(api: Api, shop: Shop) -> None:
+    other, platform = Tenant(), Tenant()
+    bearer = other.by_email()["authorization"]
+    pair = {name.replace("-", "_"): text for name, text in platform.by_pair().items()}
+    by_client = {"x_client_id": shop.client_id, "origin": ORIGIN}
+    before = stored()
+    for name, headers in (
+        ("x-client-id", {"x_api_key": shop.key, "x_client_id": other.client_id}),
+        ("x-client-id", {"x_api_key": shop.key, "x_client_id": other.client_id, "origin": ORIGIN}),
+        ("authorization", {"x_api_key": shop.key, "authorization": bearer}),
+        ("authorization", {**by_client, "authorization": bearer}),
+        ("authorization", {"x_api_key": shop.key, **by_client, "authorization": bearer}),
+        ("x-api-key", {**pair, "x_api_key": shop.key}),
+        ("authorization", {**pair, "authorization": bearer}),
+    ):
+        reply = create(api, **headers)
+        assert (reply.status, reply.message) == (401, f"{name} {OF_ANOTHER_ACCOUNT}"), headers
+    assert stored() == before
+
+
+def test_what_names_no_other_account_is_not_looked_at_beside_a_valid_credential(api: Api, shop: Shop) -> None:
+    """A cookie too, as browsers send it by themselves with what a page sends to its own host."""
+    other = Tenant()
+    cookie = other.by_wallet()["cookie"]
+    own, pair = other.by_key(), other.by_pair()
+    for headers in (
+        {"x-api-key": shop.key, "authorization": "Bearer something"},
+        {"x-api-key": shop.key, "authorization": f"Bearer {shop.key}"},
+        {"x-api-key": shop.key, "authorization": "Basic eDp5"},
+        {"x-api-key": shop.key, "cookie": cookie},
+        {"x-api-key": shop.key, "x-orchestrator-key": "orc_live_unknown"},
+        {**own, **other.by_email()},
+        {**pair, **own, **other.by_email()},
+        {**pair, "x-api-key": "key_unknown"},
+    ):
+        assert api.get(UNKNOWN, headers).status == 404, headers
+
+
+def test_a_platforms_own_key_does_not_contradict_its_orchestrators_key(api: Api) -> None:
+    merchant, platform = Tenant(), Tenant()
+    key = platform.by_orchestrator_key()
+    orchestrator_id = platform.orchestrator.orchestrator_id
+    running().store.write(replace(merchant.client, admits_orchestrator=orchestrator_id))
+    link_client(running(), platform.actor, orchestrator_id, merchant.client_id)
+    for beside in (platform.by_key(), platform.by_email(), merchant.by_key(), merchant.by_email()):
+        assert api.get(UNKNOWN, {**key, **merchant.by_client(), **beside}).status == 404
 
 
 def test_both_credentials_must_be_right_and_the_wrong_one_is_named(api: Api, shop: Shop) -> None:

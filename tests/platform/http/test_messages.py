@@ -87,10 +87,10 @@ def test_an_origin_that_is_not_allowed_is_403(shop: Shop) -> None:
     assert refused(shop, "GET", UNKNOWN, headers) == (403, "Origin is not among the allowed domains of this client ID")
 
 
-def test_credentials_of_two_accounts_are_403(shop: Shop) -> None:
+def test_credentials_of_two_accounts_are_401(shop: Shop) -> None:
     headers = {**shop.by_key, **Tenant().by_client()}
-    text = "The client ID belongs to another account than the API key"
-    assert refused(shop, "GET", UNKNOWN, headers) == (403, text)
+    text = "belongs to another account than what is sent beside it: send one of the same account, or leave it out"
+    assert refused(shop, "GET", UNKNOWN, headers) == (401, f"x-client-id {text}")
 
 
 def test_an_orchestrators_key_without_a_client_id_is_401(shop: Shop) -> None:
