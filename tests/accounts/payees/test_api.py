@@ -311,7 +311,7 @@ def test_only_a_client_id_with_its_origin_may_ask(shop: Shop, api: Api, method: 
         ({}, 401),
         (shop.by_key, 401),
         ({**shop.by_key, "x-client-id": "cli_unknown"}, 401),
-        ({**Shop(api).by_key, "x-client-id": shop.client_id}, 403),
+        ({**Shop(api).by_key, "x-client-id": shop.client_id}, 401),
         ({"x-client-id": shop.client_id}, 401),
         ({"x-client-id": shop.client_id, "origin": "https://evil.example"}, 403),
         ({"authorization": f"Bearer {by_email(api).token}"}, 401),

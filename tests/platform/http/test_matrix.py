@@ -301,7 +301,7 @@ def test_a_key_counts_before_a_client_id_and_both_before_a_session(api: Api) -> 
     key = other.by_key()
     token = other.link_token()
     assert api.get(f"/v2/secure-payments/{token}", {**key, **session}).status == 200
-    assert api.get(f"/v2/secure-payments/{token}", {**key, **tenant.by_client()}).status == 403
+    assert api.get(f"/v2/secure-payments/{token}", {**key, **tenant.by_client()}).status == 401
 
 
 def test_of_two_credentials_the_first_counts_that_the_operation_accepts(api: Api) -> None:
