@@ -14,7 +14,7 @@ import app
 from importlib import import_module
 
 for each in (*app.consumers(app.app.services().settings), *app.SCHEDULES):
-    app.imported(each.work)
+    app.import_work(each.work)
 for routes in app.ROOMS:
     views = import_module(routes.__name__.removesuffix("routes") + "api")
     for each in (*getattr(routes, "OPERATIONS", ()), *getattr(routes, "PAGES", ())):

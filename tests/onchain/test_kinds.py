@@ -191,7 +191,7 @@ def test_two_hundred_payments_of_one_batch_are_detected_in_few_transactions(
     create_tables(client, "two-hundred")  # its own: the in-process tables copy themselves for every transaction
     world = World(client, chains=FakeChains(EvmChain("base", chain.url)))  # type: ignore[arg-type]
     world.services = replace(world.services, store=Store("two-hundred", client))
-    payees = [evm_address(f"0x{0x1000 + number:040x}") for number in range(200)]
+    payees = [evm_address(f"0x{0xA0 << 152 | number:040x}") for number in range(200)]
     items = (item(f"0.{number + 1:03}", "USDC-base", payee) for number, payee in enumerate(payees))
     payment = batch(world, *items)
     ledger = Ledger(chain, [BASE_USDC], [payer.address, *payees, FEE_ADDRESS])
@@ -211,7 +211,7 @@ def test_a_batch_of_every_token_takes_no_more_gas_than_is_said_and_than_a_transa
     chain, payer = chain_of("mainnet"), payer_on("mainnet")
     tokens = itertools.cycle(token for token in find_tokens(network="mainnet") if not token.is_native)
     dues = [
-        Due(token, evm_address(f"0x{0x1000 + n:040x}"), BaseUnits(500), BaseUnits(5), FEE_ADDRESS, n.to_bytes(8))
+        Due(token, evm_address(f"0x{0xA0 << 152 | n:040x}"), BaseUnits(500), BaseUnits(5), FEE_ADDRESS, n.to_bytes(8))
         for n, token in zip(range(count), tokens, strict=False)
     ]
     built = with_approvals(pay_together(dues), {})
