@@ -11,8 +11,8 @@ from web3.datastructures import AttributeDict
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.chains.nodes.logs import decode_transfer
 from chalicelib.payments.links.creation import create_link
-from chalicelib.payments.recording import matching
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import find_mismatch
 from chalicelib.payments.scanning import transfer_log
 from chalicelib.platform.access.callers import Owner
 from tests.bench.figures import Figure, cpu_seconds
@@ -47,7 +47,7 @@ def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
         assert transfer is not None
         payables = {transfer.reference_topic: transfer_log.PayableId(request.payable_id, request.account_id)}
         (logged,) = transfer_log.entries([replace(transfer, paid_at=START)], payables, START)
-        return matching.mismatch(request, logged)
+        return find_mismatch(request, logged.network, logged.token_address, logged.payee)
 
     if decode_and_match() is not None:
         raise AssertionError("the log does not pay the request, so the time cannot be compared")

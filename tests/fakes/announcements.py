@@ -3,9 +3,11 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
+from chalicelib.chains.calldata.transaction import PaidEvent
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
@@ -14,6 +16,9 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import amounts_owed, direct
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from tests.fakes.world import PREFIX, World
@@ -31,6 +36,14 @@ def paying(payable: PayableLink, nonce: int = 0, safe: str = SAFE) -> Proposal:
     (owed,) = amounts_owed([payable])
     transactions = with_approvals(pay_one(direct(owed).due), {}).transactions
     return Proposal(safe, bundle("sepolia", transactions), SafeTerms(nonce))
+
+
+def paid_event(request: Request) -> PaidEvent:
+    """What a proxy says of a payment of the request."""
+    token, reference = currency_of(request), bytes.fromhex(request.payment_reference[2:])
+    assert request.payee_in_logs is not None
+    address = None if token.is_native else hex_address(token.address)
+    return PaidEvent(reference_topic(reference), address, request.payee_in_logs)
 
 
 def hash_of(proposal: Proposal) -> str:

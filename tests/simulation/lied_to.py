@@ -25,7 +25,7 @@ from chalicelib.commerce.core.rules import CommerceStatus, status_of
 from chalicelib.commerce.service import running as commerce_running
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.crosschain.service.payment_intents import running as intent_running
-from chalicelib.payments.announced.announcements import Announcement, topic_of
+from chalicelib.payments.announced.announcements import Announcement
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
@@ -229,8 +229,8 @@ class Announced(Product):
         else:
             chain.include(self.tx_hash, succeeds)
         if succeeds:
-            paid = (topic_of(self.payment.requests[0]),)
-            chain.transactions[self.tx_hash] = replace(chain.transactions[self.tx_hash], paid_topics=paid)
+            paid = (fake_announcements.paid_event(self.payment.requests[0]),)
+            chain.transactions[self.tx_hash] = replace(chain.transactions[self.tx_hash], paid=paid)
             chain.pay_too(self.payment.requests[0])
 
     def facts(self) -> Iterable[Fact]:

@@ -35,11 +35,21 @@ class LoggedDeposit:
 
 
 @frozen
+class PaidEvent:
+    """What an event of a fee proxy says: keccak256 of the payment reference, the token's address, None for the native
+    coin, and the payee; addresses in lower-case hex."""
+
+    topic: str
+    token_address: str | None
+    payee: str
+
+
+@frozen
 class SentTransaction:
     """A transaction that a node has, signed by `sender`; `to` is None if it creates a contract.
 
-    `block`, its hash and `success` are None while it is in no block. `paid_topics` are the topics of the events that
-    the fee proxies emitted in it: keccak256 of each payment reference. `deposits` are those that the bridge logged.
+    `block`, its hash and `success` are None while it is in no block. `paid` are the events of payments that the proxies
+    emitted in it, `deposits` those that the bridge logged.
     `is_of_one` if one of several nodes alone has it: then it may be in no block, and what it says may be invented.
     """
 
@@ -49,7 +59,7 @@ class SentTransaction:
     nonce: int
     block: int | None = None
     success: bool | None = None
-    paid_topics: tuple[str, ...] = ()
+    paid: tuple[PaidEvent, ...] = ()
     block_hash: str | None = None
     deposits: tuple[LoggedDeposit, ...] = ()
     is_of_one: bool = False

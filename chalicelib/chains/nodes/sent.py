@@ -1,15 +1,15 @@
 """Reads a transaction that somebody sent: of a block, or one that waits for a block."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.base.addresses import address_bytes, evm_address, same_address
-from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.chains.catalogue.contracts import payment_proxies
+from chalicelib.base.addresses import address_bytes, evm_address
+from chalicelib.chains.calldata.transaction import PaidEvent, SentTransaction
 from chalicelib.chains.nodes.bridges.deposits import deposits_in
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, unavailable_if_malformed
+from chalicelib.chains.nodes.transfers import transfers_of
 
 
 @unavailable_if_malformed
@@ -33,7 +33,7 @@ def read_sent_transaction(node: JsonRpcClient, tx_hash: str) -> SentTransaction 
         nonce=quantity(transaction["nonce"]),
         block=quantity(receipt["blockNumber"]) if receipt else None,
         success=quantity(receipt["status"]) == 1 if receipt else None,
-        paid_topics=_topics_of_payments(node.network, receipt) if receipt else (),
+        paid=_paid_events(node.network, receipt["logs"]) if receipt else (),
         block_hash=hash_of(receipt["blockHash"]) if receipt else None,
         deposits=deposits_in(node.network, receipt["logs"]) if receipt else (),
     )
@@ -50,7 +50,6 @@ def _address(text: str) -> str:
     return evm_address("0x" + address_bytes("0x" + text.removeprefix("0x")).hex())
 
 
-def _topics_of_payments(network: str, receipt: Mapping[str, Any]) -> tuple[str, ...]:
-    proxies = payment_proxies(network)
-    paid = (log for log in receipt["logs"] if any(same_address(log["address"], proxy) for proxy in proxies))
-    return tuple(topic.lower() for log in paid for topic in log["topics"][1:])
+def _paid_events(network: str, logs: Iterable[Mapping[str, Any]]) -> tuple[PaidEvent, ...]:
+    found = transfers_of(network, logs)
+    return tuple(PaidEvent(each.reference_topic, each.token_address, each.payee) for each in found)

@@ -16,7 +16,7 @@ from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.ids import Entropy
-from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.calldata.transaction import PaidEvent, SentTransaction
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.chains.catalogue.tokens import token_with_id
@@ -34,6 +34,7 @@ from chalicelib.payments.links.records import (
 )
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic
+from chalicelib.payments.requests.rules import find_mismatch
 
 MAX_CLAIMS, MAX_COMPUTED = 3, 6
 """Public announcements of a link that the Safe Transaction Service does not know; of those without any proof, and in
@@ -172,13 +173,18 @@ def check_sent(payable: PayableLink, sent: SentTransaction, scanned_to: int) -> 
 
 def pays_link(payable: PayableLink, sent: SentTransaction) -> bool:
     """Whether a transaction names a payment of the link, or has paid one."""
-    topics = set(map(topic_of, payable.requests))
-    return names_payment(payable, sent.to, sent.data) or not topics.isdisjoint(sent.paid_topics)
+    return names_payment(payable, sent.to, sent.data) or bool(requests_paid_by(payable, sent))
 
 
-def topic_of(request: Request) -> str:
-    """The topic of the events that pay a request."""
-    return reference_topic(bytes.fromhex(request.payment_reference[2:]))
+def requests_paid_by(payable: PayableLink, sent: SentTransaction) -> list[Request]:
+    """The requests of the link that a transaction has paid: its events have their reference, token and payee."""
+    return [each for each in payable.requests if any(_pays(event, each) for event in sent.paid)]
+
+
+def _pays(event: PaidEvent, request: Request) -> bool:
+    reference = bytes.fromhex(request.payment_reference[2:])
+    is_right = find_mismatch(request, request.network, event.token_address, event.payee) is None
+    return is_right and event.topic == reference_topic(reference)
 
 
 def create_announced_transaction(

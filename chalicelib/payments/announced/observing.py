@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.payments.announced import rules
-from chalicelib.payments.announced.announcements import names_payment, pays_link, topic_of
+from chalicelib.payments.announced.announcements import names_payment, pays_link, requests_paid_by
 from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
 from chalicelib.payments.scanning import store as scan_store
@@ -116,7 +116,7 @@ def _may_be_unread(
     from chalicelib.payments.links.rules import is_read_past
     from chalicelib.payments.scanning.rules import READ_AGAIN_AFTER  # most transactions do not get here
 
-    number, paid = sent.block, [each for each in payable.requests if topic_of(each) in sent.paid_topics]
+    number, paid = sent.block, requests_paid_by(payable, sent)
     if number is None or not sent.success or not paid or any(each.paid for each in paid):
         return False
     read_again = read_agreed_facts(chain, [number]).map(lambda facts: facts[number].time + READ_AGAIN_AFTER)

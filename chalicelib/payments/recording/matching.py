@@ -9,10 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from chalicelib.base.addresses import hex_address, same_address
+from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import ENDS
 from chalicelib.payments.links.records import Link, LinkStatus, Payable
 from chalicelib.payments.recording import unexpected
@@ -56,20 +55,6 @@ class Decision:
     events: tuple[Event, ...] = ()
     announced: Payment | None = None
     """Another payment, that is announced now."""
-
-
-def mismatch(request: Request, transfer: LoggedTransfer) -> str | None:
-    """Why a transfer with the request's reference does not count for it; None if it counts.
-
-    The decoder has checked the proxy, the scanner the reference. Anybody can reuse a public reference, so network,
-    token and payee must be the request's, too.
-    """
-    token = token_with_id(request.currency)
-    if token is None or transfer.network != request.network:
-        return "wrong_network"
-    if transfer.token_address != (None if token.is_native else hex_address(token.address)):
-        return "wrong_token"
-    return None if transfer.payee == request.payee_in_logs else "wrong_payee"
 
 
 def expecting(request: Request, amount: BaseUnits) -> Request:

@@ -10,12 +10,12 @@ from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording import commerce, matching, refunds, unmatched, valuing
+from chalicelib.payments.recording import commerce, refunds, unmatched, valuing
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic
-from chalicelib.payments.requests.rules import invoice_of
+from chalicelib.payments.requests.rules import find_mismatch, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.records import Event
 
@@ -112,7 +112,9 @@ def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> st
 
     What the escrow is to hold is not paid to the payee directly, whatever the merchant does with it.
     """
-    return "wrong_payee" if payable.commerce is not None else matching.mismatch(request, transfer)
+    if payable.commerce is not None:
+        return "wrong_payee"
+    return find_mismatch(request, transfer.network, transfer.token_address, transfer.payee)
 
 
 def find_misdirected(

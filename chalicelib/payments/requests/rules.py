@@ -1,8 +1,9 @@
-"""The currencies of a request, the amount still owed, what its payments say, and the payee's name."""
+"""The currencies of a request, what counts for it, the amount still owed, what its payments say, the payee's name."""
 
+from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.tokens import Token, require_token
+from chalicelib.chains.catalogue.tokens import Token, require_token, token_with_id
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 
@@ -15,6 +16,20 @@ def currency_of(request: Request) -> Token:
 def invoice_of(request: Request) -> Token:
     """The currency that a stored request's amount is in."""
     return require_token(request.invoice_currency or request.currency)
+
+
+def find_mismatch(request: Request, network: str, token_address: str | None, payee: str) -> str | None:
+    """Why a transfer with the request's reference does not count for it; None if it counts.
+
+    `token_address`, None for the native coin, and `payee` are as logs write them. Anybody can reuse a public reference,
+    so network, token and payee must be the request's, too.
+    """
+    token = token_with_id(request.currency)
+    if token is None or network != request.network:
+        return "wrong_network"
+    if token_address != (None if token.is_native else hex_address(token.address)):
+        return "wrong_token"
+    return None if payee == request.payee_in_logs else "wrong_payee"
 
 
 def remaining(request: Request) -> BaseUnits:

@@ -13,15 +13,26 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.checkout.announced import tracking
 from chalicelib.checkout.announced.flows import withdraw
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement, topic_of
+from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
 from chalicelib.payments.announced.rules import MAX_ANNOUNCERS, MAX_SENT, MOST_WAITING
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent_transactions import Outcome, warnings
-from chalicelib.payments.requests.references import reference_topic
-from tests.fakes.announcements import HASH, MINUTE, PAGE, SAFE, is_free, let_pass, record, stored, track, with_safe
+from tests.fakes.announcements import (
+    HASH,
+    MINUTE,
+    PAGE,
+    SAFE,
+    is_free,
+    let_pass,
+    paid_event,
+    record,
+    stored,
+    track,
+    with_safe,
+)
 from tests.fakes.chain import SENDER
 from tests.fakes.lying_node import Liar, served
 from tests.fakes.payouts import store_payouts
@@ -56,7 +67,7 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_transaction_fai
     honest: Any = world.chain
 
     def failed(tx_hash: str) -> SentTransaction:
-        return replace(honest.sent_transaction(tx_hash), success=False, paid_topics=())
+        return replace(honest.sent_transaction(tx_hash), success=False, paid=())
 
     liar = Liar(honest, sent_transaction=failed)
     services = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
@@ -104,7 +115,7 @@ def test_one_node_of_two_does_not_free_a_link_by_a_nonce_of_its_own(world: World
 def test_a_link_whose_transaction_has_paid_is_not_free_before_its_block_was_read_again(
     world: World, is_safe: bool, is_left_out: bool
 ) -> None:
-    """The node has left out the logs, or the proxy was called with what does not count."""
+    """The node has left out the logs, or has invented them."""
     chain, payment = world.chain, world.create_link()
     (request,) = payment.requests
     chain.clock = world.clock
@@ -115,7 +126,7 @@ def test_a_link_whose_transaction_has_paid_is_not_free_before_its_block_was_read
     else:
         tx_hash, _ = pay(world, payment)
         chain.include(tx_hash)
-    chain.transactions[tx_hash] = replace(chain.transactions[tx_hash], paid_topics=(topic_of(request),))
+    chain.transactions[tx_hash] = replace(chain.transactions[tx_hash], paid=(paid_event(request),))
     if is_left_out:
         chain.pay_too(request)
         chain.hides_logs = True
@@ -132,6 +143,18 @@ def test_a_link_whose_transaction_has_paid_is_not_free_before_its_block_was_read
     assert paid is is_left_out
     world.advance(5 * MINUTE)
     assert track(world).status is (AnnouncedStatus.SETTLED if paid else AnnouncedStatus.FAILED)
+
+
+@pytest.mark.parametrize("wrong", [{"payee": "0x" + "00" * 20}, {"token_address": None}, {"topic": "0x" + "cd" * 32}], ids=str)
+def test_a_link_does_not_wait_for_a_payment_that_cannot_count(world: World, wrong: dict[str, Any]) -> None:
+    payment = world.create_link()
+    tx_hash, _ = pay(world, payment)
+    world.chain.include(tx_hash)
+    event = replace(paid_event(payment.requests[0]), **wrong)
+    world.chain.transactions[tx_hash] = replace(world.chain.transactions[tx_hash], paid=(event,))
+    world.scan()
+    assert track(world).status is AnnouncedStatus.FAILED
+    assert is_free(world, payment)
 
 
 def test_a_link_waits_for_a_transaction_that_was_sent_until_its_payment_is_detected(world: World) -> None:
@@ -311,9 +334,8 @@ def test_a_smart_wallets_payment_is_known_by_its_inner_call_or_by_its_event(worl
     proxy = address_of(ERC20_FEE_PROXY, "sepolia")[2:]
     inner = world.chain.send(request, to=SAFE, data="0x6a761202" + proxy + "00" * 5 + request.payment_reference[2:])
     assert record(world, payment, sent(inner)).proof is Proof.SENT
-    topic = reference_topic(bytes.fromhex(request.payment_reference[2:]))
     head = len(world.chain.blocks)
-    packed = world.chain.send(request, to=SAFE, data="0x", paid_topics=(topic,), block=head, success=True)
+    packed = world.chain.send(request, to=SAFE, data="0x", paid=(paid_event(request),), block=head, success=True)
     assert record(world, payment, sent(packed)).proof is Proof.SENT
 
 

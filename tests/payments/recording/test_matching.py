@@ -21,12 +21,12 @@ from chalicelib.payments.recording.matching import (
     SMALL_PART,
     Decision,
     apply,
-    mismatch,
     must_write_link,
     record,
     reverse,
     subtract,
 )
+from chalicelib.payments.recording.rules import mismatch
 from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -195,17 +195,18 @@ def test_an_expired_link_is_forbidden_and_a_completed_one_a_conflict_that_names_
 def test_a_transfer_counts_only_with_the_requests_own_network_token_and_payee(
     changes: dict[str, object], reason: str | None
 ) -> None:
-    assert mismatch(new_payable().requests[0], transfer(1, **changes)) == reason
+    payable = new_payable()
+    assert mismatch(payable, payable.requests[0], transfer(1, **changes)) == reason
 
 
 def test_a_tron_request_is_matched_by_the_hex_addresses_of_its_log() -> None:
     payee = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
-    request = new_payable(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None).requests[0]
+    payable = new_payable(currency="USDT-tron", payee=payee, fee_percentage=None, fee_address=None)
     usdt = "0x" + b58decode_check("TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t")[1:].hex()
     found = transfer(1, network="tron", token_address=usdt, payee="0x" + b58decode_check(payee)[1:].hex())
-    assert mismatch(request, found) is None
-    assert mismatch(request, replace(found, token_address="0x" + "33" * 20)) == "wrong_token"
-    assert mismatch(request, replace(found, payee="0x" + "33" * 20)) == "wrong_payee"
+    assert mismatch(payable, payable.requests[0], found) is None
+    assert mismatch(payable, payable.requests[0], replace(found, token_address="0x" + "33" * 20)) == "wrong_token"
+    assert mismatch(payable, payable.requests[0], replace(found, payee="0x" + "33" * 20)) == "wrong_payee"
 
 
 def test_dust_beyond_a_limit_is_only_summed_up_and_what_completes_the_request_is_told() -> None:
