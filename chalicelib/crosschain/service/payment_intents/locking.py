@@ -5,10 +5,14 @@ payer still has the tokens and lets them be taken, as the worker does (running.p
 never given up: that is a conditional write.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, NotFound
 from chalicelib.chains.calldata import erc2612
+from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.crosschain.service.payment_intents import ending, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
@@ -22,6 +26,9 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import CallStatus
 
+if TYPE_CHECKING:
+    from chalicelib.chains.nodes.evm import EvmChain
+
 PERMIT_GAS, TAKE_GAS = 200_000, 500_000
 """The most gas of the calls that are tried before a signature is accepted. Permit2 asks a contract wallet about its
 signature, so that its code runs."""
@@ -32,7 +39,7 @@ def unlock_request(services: Services, request: Request) -> Request:
     """The request as it is stored now, whose lock has ended if its reason has.
 
     Raises RequestExecuted while a payment of it is made that its payer has signed. Of a request that is locked up to
-    three reads, one call to the source's node and one write; nothing else.
+    three reads, one call to each node of the source and one write; nothing else.
     """
     if not request.is_executed or request.execution is None:
         return request
@@ -54,20 +61,28 @@ def unlock_request(services: Services, request: Request) -> Request:
 
 def why_gone(services: Services, intent: PaymentIntent) -> str | None:
     """Why the tokens cannot be taken now: the payer has moved them, for example, or withdrawn the approval or the
-    signature; None if they can, or if an approval can be sent that was signed with it. One call to the source's node.
+    signature; None if they can, or if an approval can be sent that was signed with it. One call to each of the source's
+    nodes, which have to agree.
 
-    Raises ChainUnavailable if it does not say.
+    Raises ChainUnavailable if they do not say.
     """
     calls = [(stages.take_call(intent), TAKE_GAS)]
     if intent.approval_signature is not None and intent.token_permit is not None:
         approval = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.append((approval, PERMIT_GAS))
-    taken, *approved = services.chains.evm(intent.network).run_each(intent.permit.spender, calls)
-    if taken.success is None or any(each.success is None for each in approved):
-        raise ChainUnavailable(f"The {intent.network} node does not say whether the tokens can be taken: try again")
-    if taken.success or any(each.success for each in approved):
-        return None
-    return taken.reason or "the tokens cannot be taken"
+
+    def run(node: "EvmChain") -> tuple[StepResult, ...]:
+        results = node.run_each(intent.permit.spender, calls)
+        if any(each.success is None for each in results):
+            raise ChainUnavailable(f"The {intent.network} node does not say whether the tokens can be taken: try again")
+        return results
+
+    results = agree(services.chains.evm(intent.network), run, compared=_may_be_taken).value
+    return None if _may_be_taken(results) else results[0].reason or "the tokens cannot be taken"
+
+
+def _may_be_taken(results: Sequence[StepResult]) -> bool:
+    return any(each.success for each in results)
 
 
 @retry_conflicts(5)  # a worker may begin to take the tokens, or a payment be recorded

@@ -115,8 +115,8 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
 
 
 def _why_gone(services: Services, intent: PaymentIntent) -> str | None:
-    """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to the
-    source's node. Raises ChainUnavailable."""
+    """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to
+    each node of the source. Raises ChainUnavailable."""
     return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
 
 

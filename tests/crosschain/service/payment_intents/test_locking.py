@@ -30,6 +30,7 @@ from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.crosschain.service.payment_intents.test_accepting import accepted_with_permit
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, Interruption, Tripwire
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, HAD, PAYER, PaymentIntents
 from tests.fakes.world import WALLET
 from tests.support.rehearsed import parts
@@ -168,6 +169,24 @@ def test_a_node_that_is_silent_ends_no_lock(payment_intents: PaymentIntents) -> 
     assert is_locked(payment_intents)
     payment_intents.run()
     assert payment_intents.load(intent).stage is Stage.TAKING
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_end_a_payment_by_saying_that_its_tokens_are_gone(
+    payment_intents: PaymentIntents, is_first: bool
+) -> None:
+    payment_intents.chain.mempool.base_fee = 10**12  # gas is too dear, so that they are not taken
+    intent, honest = payment_intents.begun(), payment_intents.chain
+    gone = Liar(honest, run_each=lambda sender, calls: tuple(StepResult(False, NOT_THE_OWNERS) for _ in calls))
+    payment_intents.world.advance(LATER)
+    nodes = (gone, honest) if is_first else (honest, gone)
+    services = served(payment_intents.services, intent.network, *nodes)
+    payment_intents.run(services)
+    with pytest.raises(Locked):
+        ask(payment_intents, services)
+    assert payment_intents.load(intent).stage is Stage.TAKING
+    ask(payment_intents, served(payment_intents.services, intent.network, gone))
+    assert payment_intents.load(intent).end is End.FAILED, "of the only node it is the word that counts"
 
 
 def test_a_batch_of_payouts_asks_too(payment_intents: PaymentIntents) -> None:
