@@ -185,7 +185,7 @@ class _Service(Chalice):
 
 
 def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
-    """The app. Its handlers call `services` at every event, and import what they run at the first one."""
+    """The app. Its handlers call `load_services` at every event, and import what they run at the first one."""
     # The Logger of services is the only one. Chalice would write its name into the environment, once more for each app.
     app = _Service(app_name="payment-requests", configure_logs=False, env={})
     app.services = services
@@ -252,7 +252,7 @@ def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[An
 
 
 @cache
-def services() -> "Services":
+def load_services() -> "Services":
     """The services of this process, assembled by its first call."""
     from chalicelib.platform.metrics import COLD_STARTS
     from chalicelib.platform.services import assemble
@@ -264,7 +264,7 @@ def services() -> "Services":
 
 
 _SETTINGS = Settings.read()
-app = build(_SETTINGS, services)
+app = build(_SETTINGS, load_services)
 
 globals().update(app.handler_map)  # Lambda finds a handler by its name in this module
 

@@ -136,14 +136,14 @@ def relayer(services: Services) -> list[str]:
 
 def stop(services: Services, reason: str) -> str:
     """Stops payments (chalicelib/platform/emergency_stop/flows.py); returns since when, in words."""
-    entry = audit.entry(_as_operator(SERVICE), "payments.stopped", reason, services.clock(), services.entropy)
+    entry = audit.make_entry(_as_operator(SERVICE), "payments.stopped", reason, services.clock(), services.entropy)
     since = iso(emergency_stop.stop(services, reason, entry).since)
     return f"Payments are stopped since {since}; every container knows within 5 seconds. `resume` ends it."
 
 
 def resume(services: Services) -> str:
     """Ends the stop of payments; returns a sentence."""
-    entry = audit.entry(_as_operator(SERVICE), "payments.resumed", "", services.clock(), services.entropy)
+    entry = audit.make_entry(_as_operator(SERVICE), "payments.resumed", "", services.clock(), services.entropy)
     ended = emergency_stop.resume(services, entry)
     if ended is None:
         return "Payments are not stopped."

@@ -78,9 +78,9 @@ def check_hosts(hosts: Hosts | None, stage: str, variables: Mapping[str, str], r
     urls = {**(hosts.urls if hosts else {}), "EXPLORER_URL": variables["EXPLORER_URL"]}
     wrong = [name for name, url in urls.items() if _RESERVED.search(urlsplit(url).hostname or "")]
     if wrong:
-        without_dns = ', or its "hosts" to "none" to use the URL of API Gateway' if wrong != ["EXPLORER_URL"] else ""
+        otherwise = ', or its "hosts" to "none" to use the URL of API Gateway' if wrong != ["EXPLORER_URL"] else ""
         raise DeploymentStopped(
-            f"Set {_join_names(wrong)} of stage {stage} in .chalice/config.json to hosts of yours{without_dns}:"
+            f"Set {_join_names(wrong)} of stage {stage} in .chalice/config.json to hosts of yours{otherwise}:"
             f" {urls[wrong[0]]} is a placeholder."
         )
     if hosts is None:

@@ -296,7 +296,7 @@ def archive_bucket(prefix: str, account: str, region: str) -> str:
     return f"{prefix}-archive-{account}-{region}"
 
 
-def policy(stage: str, function: str) -> dict[str, Any]:
+def policy_document(stage: str, function: str) -> dict[str, Any]:
     """The IAM policy document of one function."""
     return {"Version": "2012-10-17", "Statement": list(_statements(stage, function, ACCESS[function]))}
 
@@ -383,7 +383,7 @@ def write_policies(folder: Path, stage: str, place: Place) -> None:
     """Writes the policies of a stage as its functions get them, each to `<function>.json`."""
     folder.mkdir(exist_ok=True)
     for function in ACCESS:
-        (folder / f"{function}.json").write_text(text_of(place.fill(policy(stage, function))))
+        (folder / f"{function}.json").write_text(text_of(place.fill(policy_document(stage, function))))
 
 
 def text_of(policy: dict[str, Any]) -> str:

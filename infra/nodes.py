@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes
@@ -207,7 +207,7 @@ def _client(services: Services, facts: Network, url: str) -> JsonRpcClient:
 
 
 def _network(name: str) -> Network:
-    known = network(name)
+    known = find_network(name)
     if known is None:
         raise BadRequest(f"{name} is not a network; nothing is changed.")
     return known

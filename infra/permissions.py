@@ -7,13 +7,15 @@ import re
 from typing import Any
 
 from infra import APP
-from infra.iam import ACCESS, policy
+from infra.iam import ACCESS, policy_document
 from infra.people import PEOPLE
 
 
 def permissions(stage: str) -> str:
     """What all policies of a stage permit, to be read: a line for each statement, `{}` for the prefix of the stage."""
-    policies = {each: policy(stage, each) for each in ACCESS} | {each: made(stage) for each, made in PEOPLE.items()}
+    policies = {each: policy_document(stage, each) for each in ACCESS} | {
+        each: made(stage) for each, made in PEOPLE.items()
+    }
     paragraphs = ["\n".join([name, *map(_line, each["Statement"])]) for name, each in policies.items()]
     return "\n\n".join(paragraphs).replace(f"{APP}-{stage}", "{}") + "\n"
 

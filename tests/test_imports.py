@@ -114,7 +114,7 @@ PACKAGES = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob(
 @pytest.mark.parametrize("name", WORKERS)
 def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: set[str]) -> None:
     module, most = WORKERS[name]
-    script = f"import json, sys, app; app.services(); import chalicelib.{module}; print(json.dumps(list(sys.modules)))"
+    script = f"import json, sys, app; app.load_services(); import chalicelib.{module}; print(json.dumps(list(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     ours = {each for each in json.loads(answer.stdout) if each.startswith("chalicelib.")} - loaded - PACKAGES
     assert not {each for each in ours if each.rpartition(".")[2] in ("api", "schemas", "view", "pipeline", "responses")}

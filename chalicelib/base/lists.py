@@ -40,7 +40,7 @@ def lists(account_id: str, kind: str, values: Mapping[str, str | None]) -> dict[
     return {"by_account": list_of(account_id, kind), **found}
 
 
-def place(at: datetime, record_id: str) -> str:
+def place_of(at: datetime, record_id: str) -> str:
     """A text that sorts by time, and that no other record of the list has."""
     return f"{place_at(at)}#{record_id}"
 
@@ -88,7 +88,7 @@ class Found(Generic[T]):
 
 
 def below(place: str) -> str:
-    """The last place below `place`, for the `last` of a span that goes on there."""
+    """The last place below `place_of`, for the `last` of a span that goes on there."""
     return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
 
 

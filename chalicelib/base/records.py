@@ -159,7 +159,7 @@ class Record:
 
     @property
     def listed_at(self) -> str:
-        """The place of a record in its lists (`lists.place`), which every kind that has lists defines."""
+        """The place of a record in its lists (`lists.place_of`), which every kind that has lists defines."""
         raise NotImplementedError
 
     @property

@@ -31,7 +31,7 @@ from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
-from chalicelib.payments.links.outcomes import outcomes
+from chalicelib.payments.links.outcomes import find_outcomes
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable
@@ -129,7 +129,7 @@ def _with_outcomes(
     try:
         require(services, payable)
     except LinkCompleted as error:
-        error.sent = outcomes(services, payable, asked)
+        error.sent = find_outcomes(services, payable, asked)
         raise
 
 

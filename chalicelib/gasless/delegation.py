@@ -38,7 +38,7 @@ def is_delegated(services: Services, network: str, sender: str) -> bool:
     return own == delegated_code(delegate)
 
 
-def delegate(services: Services, network: str, sender: str, nonce: int) -> Submission:
+def submit_delegation(services: Services, network: str, sender: str, nonce: int) -> Submission:
     """Submits the transaction by which the account delegates, once for each nonce that it has."""
     made = Transaction(sender, "0x", 0)
     call = Call(

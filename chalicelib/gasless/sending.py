@@ -17,7 +17,7 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.gasless import rules, store
-from chalicelib.gasless.delegation import delegate, is_delegated, share_of
+from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.platform.emergency_stop.flows import stopped_since
@@ -93,7 +93,7 @@ def _begin_batch(
         put_off(services, waiting, IN_FLIGHT)
         return True
     if not is_delegated(services, network, sender):
-        submission = delegate(services, network, sender, reading.nonce)
+        submission = submit_delegation(services, network, sender, reading.nonce)
         put_off(services, waiting, submission.reason)
         return True
     price, delays = (

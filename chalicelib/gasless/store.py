@@ -45,5 +45,5 @@ def batch(store: Store, batch_id: str) -> GaslessBatch | None:
 def due(store: Store, now: datetime, limit: int, first_shard: int) -> Due:
     """What is due, at most `limit` of each of the eight shards. One query for each."""
     keys = list(store.due(GaslessPayment, now, limit, first_shard))
-    batches = tuple(key.pk.partition("#")[2] for key in keys if GaslessBatch.KEY.names(key.pk, key.sk))
-    return Due(batches, tuple(key.pk.partition("#")[2] for key in keys if GaslessPayment.KEY.names(key.pk, key.sk)))
+    batch_ids = tuple(key.pk.partition("#")[2] for key in keys if GaslessBatch.KEY.names(key.pk, key.sk))
+    return Due(batch_ids, tuple(key.pk.partition("#")[2] for key in keys if GaslessPayment.KEY.names(key.pk, key.sk)))

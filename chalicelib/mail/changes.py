@@ -53,7 +53,7 @@ def tell(services: Services) -> int:
 
 def _tell(services: Services, account_id: str, entry_ids: Sequence[str]) -> int:
     """Tells of all entries. Those beyond the first transaction are told again if the process dies before their own."""
-    found = [each for each in audit_store.entries(services.store, account_id, entry_ids) if not each.is_notified]
+    found = [each for each in audit_store.find_entries(services.store, account_id, entry_ids) if not each.is_notified]
     later = {each.entry_id for each in _waiting(found)[MOST_LINES:]}  # the next mail has room for them
     entries = [each for each in found if each.entry_id not in later]
     notified = _entries_by_address(services, account_id, entries) if entries else {}

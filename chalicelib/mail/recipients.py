@@ -24,7 +24,7 @@ def addresses(
     """
     wanted = [each.person_id for each in person_store.members(store, account_id) if each.role in roles]
     wanted = [each for each in wanted if person_ids is None or each in person_ids]
-    known = person_store.people(store, wanted)
+    known = person_store.find_people(store, wanted)
     names = [[name for name in person.identities if is_email(name)] for person in known.values()]
     found = person_store.identities(store, (name for own in names for name in own)) if any(names) else []
     confirmed = {each.name for each in found if each.verified_at is not None}

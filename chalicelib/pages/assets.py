@@ -52,10 +52,10 @@ def assets(walletconnect: bool = False) -> dict[str, Asset]:
     """Returns the files of scripts, and the locales, by their path below `/pages/` without the hash."""
     folders = (_FOLDER, _WALLETCONNECT) if walletconnect else (_FOLDER,)
     paths = [path for folder in folders for path in sorted(folder.glob("locales/*"))]
-    locales = {f"locales/{path.name}": path.read_text(encoding="utf-8") for path in paths}
+    texts = {f"locales/{path.name}": path.read_text(encoding="utf-8") for path in paths}
     return {
         **script_files(scripts(walletconnect), JOINED),
-        **{name: asset_of(name, text, JSON) for name, text in locales.items()},
+        **{name: asset_of(name, text, JSON) for name, text in texts.items()},
     }
 
 
@@ -89,7 +89,7 @@ def locales() -> frozenset[str]:
 
 
 @cache
-def locale(language: str, group: str = "") -> dict[str, str]:
+def messages_of(language: str, group: str = "") -> dict[str, str]:
     """Returns the messages of a language by key, or those of a group: of links such as `commerce`, its own and some in
     place of the others; of `walletconnect`. Callers must not change the dictionary, which is cached."""
     name = f"{language}.{group}" if group else language

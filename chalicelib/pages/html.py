@@ -8,9 +8,9 @@ from chalicelib.base.languages import direction_of
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.pages.assets import locale, script_hashes, style_hash, template
+from chalicelib.pages.assets import messages_of, script_hashes, style_hash, template
 from chalicelib.pages.flows import PageDue, PageFacts
 from chalicelib.pages.headers import headers_of
 from chalicelib.platform.settings import Settings, origin_of
@@ -61,7 +61,7 @@ def page_headers(settings: Settings, facts: PageFacts | Absence, walletconnect: 
     hashes = " ".join(f"'{each}'" for each in script_hashes(walletconnect))
     hosts = ["'self'", origin_of(settings.api_url), _TRON_NODE]
     if walletconnect:
-        chain = None if isinstance(facts, Absence) else network(facts.network)
+        chain = None if isinstance(facts, Absence) else find_network(facts.network)
         hosts += [settings.walletconnect_relay_url, *map(origin_of, chain.public_rpc_urls if chain else ())]
     ancestors = " ".join(("'self'", *settings.page_frame_ancestors))
     return headers_of(
@@ -74,7 +74,7 @@ def page_headers(settings: Settings, facts: PageFacts | Absence, walletconnect: 
 
 
 def _noscript(facts: PageFacts | Absence, language: str) -> str:
-    words = locale(language)
+    words = messages_of(language)
     direction = direction_of(language)
     text = _heading(facts, words) if isinstance(facts, Absence) else _description(facts, words, language)
     return f'<div class="unscripted" lang="{language}" dir="{direction}">{text}</div>'
@@ -100,7 +100,7 @@ def _description(facts: PageFacts, words: Mapping[str, str], language: str) -> s
 def _rows(facts: PageFacts, language: str) -> list[tuple[str, str]]:
     """Returns (message key of the name, value as HTML) of each fact."""
     fees = _sums(facts, language, of_fee=True)
-    chain = network(facts.network)
+    chain = find_network(facts.network)
     tokens = dict.fromkeys(_symbol(due.token) for due in facts.dues if due.token != due.invoice)
     rows = [
         ("payee", _payees(facts, language)),
@@ -151,7 +151,7 @@ def _text(units: int, token: Token, language: str) -> str:
 
 
 def _symbol(token: Token) -> str:
-    chain = network(token.network)
+    chain = find_network(token.network)
     return chain.coin.symbol if chain and token.is_native else token.symbol
 
 

@@ -20,7 +20,7 @@ _CLIENT_ID = re.compile(r"[\w-]{1,64}")
 _COINS = re.compile(r"(?=.*[1-9])(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,18})?")
 
 
-def text(text: str) -> str:
+def plain_text(text: str) -> str:
     return text
 
 
@@ -89,7 +89,7 @@ def flag(text: str) -> bool:
     raise ValueError("must be true or false")
 
 
-def texts(read: Callable[[str], str] = text) -> Callable[[str], tuple[str, ...]]:
+def texts(read: Callable[[str], str] = plain_text) -> Callable[[str], tuple[str, ...]]:
     def read_all(text: str) -> tuple[str, ...]:
         values = _json(text)
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
@@ -100,9 +100,9 @@ def texts(read: Callable[[str], str] = text) -> Callable[[str], tuple[str, ...]]
 
 
 def network_name(text: str) -> str:
-    from chalicelib.chains.catalogue.networks import network
+    from chalicelib.chains.catalogue.networks import find_network
 
-    known = network(text)
+    known = find_network(text)
     if known is None:
         raise ValueError(f"{text} is not a network")
     return known.name

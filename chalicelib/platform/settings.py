@@ -44,7 +44,7 @@ class Settings:
     """Names are the environment variables in lower case; JSON where the type is a tuple or a mapping."""
 
     stage: Literal["local", "dev", "prod"] = _setting(setting_readers.one_of("local", "dev", "prod"))
-    resource_prefix: str = _setting(setting_readers.text)
+    resource_prefix: str = _setting(setting_readers.plain_text)
     """Names every table, queue, key and secret: `<prefix>-payments`, `alias/<prefix>-secrets`, ..."""
     api_url: str = _setting(setting_readers.base_url)
     auth_url: str = _setting(setting_readers.base_url)
@@ -82,8 +82,8 @@ class Settings:
     """How many messages with events are announced at the same time."""
     header_brands: tuple[str, ...] = _setting(setting_readers.texts(), ("service", "request-network"))
     """Each delivery carries its headers (`x-<brand>-signature`, ...) once per brand, for receivers of either name."""
-    payment_processor: str = _setting(setting_readers.text, "service-network")
-    fiat_processor: str = _setting(setting_readers.text, "service-tech")
+    payment_processor: str = _setting(setting_readers.plain_text, "service-network")
+    fiat_processor: str = _setting(setting_readers.plain_text, "service-tech")
     """The paymentProcessor of events about what follows a payment that is sent to a bank account."""
     offramp_check_seconds: int = _setting(setting_readers.whole(60, 86_400), 600)
     """After how long without news a paid off-ramp order is read at the provider; each pause is twice the last one."""
@@ -107,7 +107,7 @@ class Settings:
     """The header with a caller's address, which the only proxy in front overwrites; empty: that of the connection."""
     session_origins: tuple[str, ...] = _setting(setting_readers.texts(), ())
     """Origins of the dashboards that may send session cookies from a browser."""
-    session_domain: str = _setting(setting_readers.text, "")
+    session_domain: str = _setting(setting_readers.plain_text, "")
     """The Domain of the session cookie, such as example.com, for the API host too; empty: for the auth host alone."""
     safe_service_urls: Mapping[str, str] = _setting(setting_readers.safe_services, setting_readers.all_safe_services)
     """The Safe Transaction Service of each network that has one. The variable overrides those of networks.json; an
@@ -119,7 +119,7 @@ class Settings:
     compliance_api_url: str = _setting(setting_readers.optional_url, "")
     """The compliance and off-ramp provider (platform/outbound/compliance.py); empty: none, and nobody is paid out in
     fiat."""
-    compliance_account: str = _setting(setting_readers.text, "")
+    compliance_account: str = _setting(setting_readers.plain_text, "")
     """The name of this service's account at that provider, which its events have to carry."""
     lifi_base_url: str = _setting(setting_readers.optional_url, "")
     """The router that finds ways to pay from another chain (platform/outbound/lifi.py), without /v1; empty: none is
@@ -170,7 +170,7 @@ class Settings:
     """What a payer of recurring payouts pays to the service's own account with each payment, by currency id, in
     human-readable amounts: {"USDC-base": "0.05"}; in other currencies the fee of the network in networks.json; "0"
     takes none. The payer signs it with the permit."""
-    archive_bucket: str = _setting(setting_readers.text, "")
+    archive_bucket: str = _setting(setting_readers.plain_text, "")
     """The bucket of S3 to which paid requests are moved; a deployment sets it. Empty: they stay in the tables."""
     archive_after_days: int = _setting(setting_readers.whole(90, 3660), 396)
     """How many days after its last payment a paid request is moved to the archive; 13 months."""
@@ -192,7 +192,7 @@ class Settings:
     """The operator's project with WalletConnect (https://dashboard.reown.com); empty: the page does not offer it."""
     walletconnect_relay_url: str = _setting(setting_readers.relay_url, "wss://relay.walletconnect.org")
     """The relay between the payment page and wallets in other devices."""
-    brand: str = _setting(setting_readers.text, "Payment Request Service")
+    brand: str = _setting(setting_readers.plain_text, "Payment Request Service")
     """Named in the text that wallets sign, and in e-mails."""
     mail_sender: str = _setting(setting_readers.optional_email, "")
     """The address that e-mails come from, which SES has verified; empty: no e-mail is sent, and answers say so."""
@@ -234,7 +234,7 @@ class Settings:
 
     def scan_interval(self, network: str) -> int:
         """How many seconds are between two ticks of a network."""
-        from chalicelib.chains.catalogue.networks import network as network_named
+        from chalicelib.chains.catalogue.networks import find_network as network_named
 
         known = network_named(network)
         of_network = known.scan_seconds if known else None
@@ -275,7 +275,7 @@ def _relayer_problems(values: Mapping[str, Any]) -> dict[str, str]:
     keys = values.get("relayer_keys")
     if not keys:
         return {}
-    from chalicelib.chains.catalogue.networks import network as network_named
+    from chalicelib.chains.catalogue.networks import find_network as network_named
 
     for name, kind in keys.items():
         known = network_named(name)

@@ -143,7 +143,7 @@ def submit(services: Services, calls: Sequence[Call]) -> tuple[Submission, ...]:
         refuse_while_stopped(services)
         reading = chain.read_account(signer.address)
         steps = dry_run(chain, signer.address, new, reading, budget_of(services, network))
-        balances = holdings.balances(services, signer.address, new)
+        balances = holdings.read_balances(services, signer.address, new)
         reservation = _reserve_calls(services, signer, reading, new, steps, known, balances)
         results |= {each.key: each for each in reservation.submissions}
         _log_postponed(services, network, reservation.submissions)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import parse_amount
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.nodes import every_node

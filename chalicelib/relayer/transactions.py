@@ -16,7 +16,7 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import Signature
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.proofs import rlp
 from chalicelib.relayer.keys.signer import Signer
 from chalicelib.relayer.records import RelayedTransaction
@@ -66,7 +66,7 @@ def _authorization(chain_id: int, delegate: str, nonce: int, signer: Signer) -> 
 
 
 def _fields(transaction: RelayedTransaction) -> dict[str, Any]:
-    known = network(transaction.network)
+    known = find_network(transaction.network)
     assert known is not None, "it was accepted for this network"
     return {
         "type": _TYPE,

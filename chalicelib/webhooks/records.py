@@ -5,7 +5,7 @@ from dataclasses import field
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import lists, place
+from chalicelib.base.lists import lists, place_of
 from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
 
 EVENTS = "EVENT"
@@ -72,7 +72,7 @@ class Event(Record):
 
     @property
     def listed_at(self) -> str:
-        return place(self.created_at, self.event_id)
+        return place_of(self.created_at, self.event_id)
 
     @property
     def next_due(self) -> datetime | None:

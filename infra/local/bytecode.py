@@ -26,7 +26,7 @@ from chalicelib.chains.catalogue.contracts import (
     recurring_networks,
 )
 from chalicelib.chains.catalogue.conversions import conversion_networks
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from infra.local.compiling import compile_contract
 from infra.local.process import StackProblem

@@ -26,9 +26,9 @@ _IAM_NAMES = {"sesv2": "ses"}
 FLOWS = {
     ("payments/links/expiry.py", "expire_due"): "expire_links",
     ("payments/scanning/flows.py", "scan"): "scan_chain",
-    ("payments/recording/flows.py", "record"): "record_transfers",
+    ("payments/recording/flows.py", "record_payable"): "record_transfers",
     ("payments/recording/reconciliation.py", "reconcile"): "record_transfers",
-    ("payments/recording/flows.py", "sweep"): "sweep_transfers",
+    ("payments/recording/flows.py", "queue_overdue"): "sweep_transfers",
     ("payments/archive/flows.py", "archive_due"): "archive_paid",
     ("checkout/announced/tracking.py", "track_due"): "track_announced",
     ("crosschain/service/payment_intents/running.py", "run_due"): "run_payment_intents",

@@ -15,7 +15,7 @@ from typing import Any, Self
 from chalicelib.base.addresses import address_bytes
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.contracts import BATCH, RECURRING_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.tokens import find_tokens
 from infra.local.bytecode import DEPLOYER, Artefact, anvil, artefacts
 from infra.local.escrow import escrow_artefacts

@@ -6,7 +6,7 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.nodes.readings import AccountResources, CallEnergy, ResourcePrices, ResourceReading
-from chalicelib.checkout.resources.rules import ResourceQuote, calls_of, plan, quote
+from chalicelib.checkout.resources.rules import ResourceQuote, calls_of, plan, quote_steps
 from chalicelib.checkout.resources.schemas import resources_answer
 from infra.local.scenes import ON_TRON, TRON, Scene, due_of, quote_of
 
@@ -21,7 +21,7 @@ def _quote_of(trx: int, account: AccountResources, energy: int | None) -> Resour
     checkout = with_approvals(pay_one(due_of(ON_TRON)), {})
     steps = plan(_OWNER, checkout, explain("tron", checkout.transactions))
     calls = tuple(None if energy is None else CallEnergy(energy) for _ in calls_of(steps))
-    return quote(ResourceReading(_PRICES, account, calls), BaseUnits(trx * 10**6), steps)
+    return quote_steps(ResourceReading(_PRICES, account, calls), BaseUnits(trx * 10**6), steps)
 
 
 def _scene(trx: int, account: AccountResources, energy: int | None = _USUAL, **metadata: Any) -> Scene:

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route
 
 from chalicelib.base.languages import language_of
 from chalicelib.pages.api import draw_qr_code
-from chalicelib.pages.assets import assets, locale, served_assets
+from chalicelib.pages.assets import assets, messages_of, served_assets
 from chalicelib.pages.html import Absence
 from chalicelib.pages.html import page as page_html
 from chalicelib.platform.settings import Settings
@@ -205,7 +205,7 @@ def look(page: Page, name: str) -> None:
         page.locator("#language").select_option(language)
         page.locator(f'html[lang="{language}"]').wait_for()
     if page.locator("#manual[open]:not([hidden])").count():
-        page.get_by_text(locale(language)["manual.text"]).wait_for()
+        page.get_by_text(messages_of(language)["manual.text"]).wait_for()
     page.evaluate("Promise.allSettled([...document.images].filter(({ src }) => src).map((image) => image.decode()))")
 
 

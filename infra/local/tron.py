@@ -17,7 +17,7 @@ from infra.local.chain import Chain, RpcError
 from infra.local.process import Stoppable
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 from infra.local.tron_blocks import Charge, Ledger, TronBlocks
-from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id, revert_data
+from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id_of, revert_data
 from infra.local.tron_resources import ACTIVATION, BANDWIDTH_PRICE, MEMO_FEE, Insufficient, TronResources
 from infra.local.tron_transactions import (
     TRANSFER,
@@ -345,13 +345,13 @@ class TronNode(TronBlocks, Stoppable):
             "number": number,
             "txTrieRoot": block["transactionsRoot"][2:],
             "witness_address": "41" + "00" * 20,
-            "parentHash": block_id(number - 1, block["parentHash"]) if number else "00" * 32,
+            "parentHash": block_id_of(number - 1, block["parentHash"]) if number else "00" * 32,
             "version": _VERSION,
             "timestamp": int(block["timestamp"], 16) * 1000,
         }
         header = {"raw_data": raw, "witness_signature": "00" * 65}
         listed = {"transactions": transactions} if transactions else {}
-        return {"blockID": block_id(number, block["hash"]), "block_header": header, **listed}
+        return {"blockID": block_id_of(number, block["hash"]), "block_header": header, **listed}
 
 
 def _evm_call(call: Call) -> dict[str, str]:

@@ -94,7 +94,7 @@ class JsonRpc:
         if not transaction or transaction["blockNumber"] is None:
             return None
         number = int(transaction["blockNumber"], 16)
-        return {**transaction, "hash": hash_, "blockHash": "0x" + block_id(number, transaction["blockHash"])}
+        return {**transaction, "hash": hash_, "blockHash": "0x" + block_id_of(number, transaction["blockHash"])}
 
     def _block(self, number: int) -> dict[str, Any] | None:
         block = self._node.block_at(number)
@@ -102,15 +102,15 @@ class JsonRpc:
             return None
         return {
             **block,
-            "hash": "0x" + block_id(number, block["hash"]),
-            "parentHash": "0x" + (block_id(number - 1, block["parentHash"]) if number else "00" * 32),
+            "hash": "0x" + block_id_of(number, block["hash"]),
+            "parentHash": "0x" + (block_id_of(number - 1, block["parentHash"]) if number else "00" * 32),
             "transactions": ["0x" + self._node.ledger.id_of(hash_) for hash_ in block["transactions"]],
         }
 
     def _with_tron_ids(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Returns a log or receipt with Tron's ids of its transaction and block."""
         transaction_id = "0x" + self._node.ledger.id_of(entry["transactionHash"])
-        id_of_block = "0x" + block_id(int(entry["blockNumber"], 16), entry["blockHash"])
+        id_of_block = "0x" + block_id_of(int(entry["blockNumber"], 16), entry["blockHash"])
         return {**entry, "transactionHash": transaction_id, "blockHash": id_of_block}
 
     def _number(self, tag: str) -> int:
@@ -127,7 +127,7 @@ class JsonRpc:
         return number if block and block["hash"] == hash_ else None
 
 
-def block_id(number: int, hash_: str) -> str:
+def block_id_of(number: int, hash_: str) -> str:
     """Returns Tron's id of a block, without 0x: its number in eight bytes, then the hash from the ninth byte on."""
     return f"{number:016x}{hash_[18:]}"
 

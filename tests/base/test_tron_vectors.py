@@ -22,7 +22,7 @@ from chalicelib.chains.calldata.batch import BatchItem, pay_tron_batch
 from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.requests.references import payment_reference
 from tests.oracles.node import run
 
@@ -85,7 +85,7 @@ def check_request(vector: Vector) -> None:
 
 
 def check_networks(vector: Vector) -> None:
-    mainnet, ours = vector.entry["mainnet"], network("tron")
+    mainnet, ours = vector.entry["mainnet"], find_network("tron")
     assert ours
     assert (ours.chain_id, hex(ours.chain_id)) == (mainnet["chainId"], mainnet["hex"])
 

@@ -39,7 +39,7 @@ _WORKERS = {
     "run_commerce": "chalicelib.commerce.service.running",
 }
 """What the Lambda functions beside the API import with their first message."""
-_WORKER = "import app; app.services().store.client; import {}"
+_WORKER = "import app; app.load_services().store.client; import {}"
 _TIMED = "import time; began = time.process_time(); {}; print(time.process_time() - began)"
 
 

@@ -46,7 +46,7 @@ def _decoder(request: Request, log: dict[str, Any]) -> Callable[[], object]:
         transfer = decode_transfer(NETWORK, log)
         assert transfer is not None
         payables = {transfer.reference_topic: transfer_log.PayableId(request.payable_id, request.account_id)}
-        (logged,) = transfer_log.entries([replace(transfer, paid_at=START)], payables, START)
+        (logged,) = transfer_log.entries_of([replace(transfer, paid_at=START)], payables, START)
         return find_mismatch(request, logged.network, logged.token_address, logged.payee)
 
     if decode_and_match() is not None:

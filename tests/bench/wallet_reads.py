@@ -24,7 +24,7 @@ chain.make_batch_request([("eth_call", [{"to": "0x" + "11" * 20, "data": "0x"}, 
 _SCRIPT = """
 import sys, time
 import app
-app.services().store.client
+app.load_services().store.client
 chain, url, read = None, sys.argv[1], compile(sys.argv[2], "read", "exec")
 began = time.process_time()
 exec(read)

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from chalicelib.platform.http.documents import FILES, FOLDER
 from chalicelib.platform.settings import Settings
 from infra.configuration import ROOT, config, python_of, stages
-from infra.iam import ACCESS, ANYWHERE, policy
+from infra.iam import ACCESS, ANYWHERE, policy_document
 from infra.local.pythons import HERE
 from infra.packaging import sbom, scratch
 from infra.packaging.bundle import need_python
@@ -196,7 +196,7 @@ def test_every_function_has_a_role_and_a_policy_of_its_own(packages: dict[str, P
     assert len(set(roles.values())) == len(roles)
     for name, role in roles.items():
         (attached,) = resources[role]["Properties"]["Policies"]
-        assert attached["PolicyDocument"] == ANYWHERE.filled(policy(stage, name))
+        assert attached["PolicyDocument"] == ANYWHERE.filled(policy_document(stage, name))
 
 
 def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, Path]) -> None:

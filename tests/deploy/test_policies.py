@@ -8,7 +8,7 @@ import pytest
 from chalicelib.platform.access.audit.records import AuditEntry
 from infra import people as infra_people
 from infra.configuration import config, functions_of, stages
-from infra.iam import ACCESS, Place, policy, text_of, write_policies
+from infra.iam import ACCESS, Place, policy_document, text_of, write_policies
 from infra.permissions import permissions
 from infra.template import whole_template
 
@@ -28,7 +28,7 @@ POLICIES = [(stage, function) for stage in STAGES for function in ACCESS]
 
 def statements(stage: str, name: str) -> list[dict]:
     """Those of a function or of a person."""
-    made = infra_people.PEOPLE[name](stage) if name in infra_people.PEOPLE else policy(stage, name)
+    made = infra_people.PEOPLE[name](stage) if name in infra_people.PEOPLE else policy_document(stage, name)
     return made["Statement"]
 
 
@@ -138,7 +138,7 @@ def test_only_the_api_and_what_makes_its_changes_later_reach_sessions_and_write_
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_nothing_but_the_habits_of_the_local_cloud_differs_between_stages(stage: str) -> None:
     for function in ACCESS:
-        here = text_of(policy(stage, function)).replace(f"requests-{stage}", "requests-local")
+        here = text_of(policy_document(stage, function)).replace(f"requests-{stage}", "requests-local")
         local = statements("local", function)
         expected = [narrowed(statement) for statement in local if not statement["Sid"].startswith("KeyAlias")]
         found = [statement for statement in json.loads(here)["Statement"] if statement["Sid"] != "Traces"]

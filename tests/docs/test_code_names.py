@@ -92,6 +92,32 @@ def test_functions_of_the_pages_are_named_by_what_they_do_or_return() -> None:
     assert not found, "a function is a verb and a noun, or the noun of what it returns"
 
 
+def names_bound_in(function: ast.FunctionDef) -> set[str]:
+    """Its parameters, and what it or a function in it assigns or defines."""
+    arguments = function.args
+    bound = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+        elif isinstance(node, ast.FunctionDef) and node is not function:
+            bound.add(node.name)
+    return bound
+
+
+def test_no_local_name_hides_a_function_of_its_module() -> None:
+    defined = {module_of(path): {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)} for path in PRODUCT}
+    hidden = list[str]()
+    for path in PRODUCT:
+        known = set(defined[module_of(path)])
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ImportFrom):
+                known |= {each.asname or each.name for each in node.names if each.name in defined.get(node.module or "", ())}
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef):
+                hidden += (f"{path}:{node.lineno} {node.name}: {name}" for name in names_bound_in(node) & known)
+    assert not hidden, hidden
+
+
 PATH = re.compile(r"(?<![\w/.:-])((?:[\w-]+/)*[\w-]+\.(?:py|js|md|toml|yaml))\b")
 """A file of the project, as a docstring names it: by its path, or by the end of it."""
 NO_PATHS = {"Node.js"}

@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.across import Deposit, encode_deposit
 from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
-from chalicelib.chains.catalogue.networks import Network, network
+from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, relay_hash
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.checkout.announced import flows as announcements
@@ -262,6 +262,6 @@ def transferred(sender: str, receiver: str, amount: int) -> tuple[list[str], byt
 
 
 def _network(name: str) -> Network:
-    known = network(name)
+    known = find_network(name)
     assert known is not None
     return known

@@ -114,7 +114,7 @@ def ask_as(services: Services, payment: CommercePayment, wallet: str) -> None:
 
 
 def load_payable(services: Services, payment: CommercePayment) -> Payable:
-    payable = link_store.payable(services.store, payment.payable_id)
+    payable = link_store.load_payable(services.store, payment.payable_id)
     assert payable is not None
     return payable
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout

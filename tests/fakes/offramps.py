@@ -28,7 +28,7 @@ def store_order(services: Services, account_id: str = "acct", **changes: Any) ->
 
 
 def load_order(services: Services, request: Request) -> Order:
-    payable = link_store.payable(services.store, request.payable_id)
+    payable = link_store.load_payable(services.store, request.payable_id)
     assert payable is not None and payable.order is not None
     return payable.order
 

@@ -24,7 +24,7 @@ def store_request(services: Services, account_id: str = "acct", **changes: Any) 
 
 def load_request(services: Services, request: Request) -> Request:
     """The request as it is stored now."""
-    payable = link_store.payable(services.store, request.payable_id)
+    payable = link_store.load_payable(services.store, request.payable_id)
     assert payable is not None
     return next(each for each in payable.requests if each.request_id == request.request_id)
 

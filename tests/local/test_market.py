@@ -68,7 +68,7 @@ def test_both_sources_agree_now(services: Services, invoice: str, payment: str) 
 @pytest.mark.parametrize("back", [timedelta(minutes=20), timedelta(hours=7), timedelta(days=20)])
 def test_both_sources_agree_on_the_past(services: Services, back: timedelta) -> None:
     then = datetime.now(UTC) - back
-    rate = rates.at(services, token("EUR"), token("USDC-base"), then)
+    rate = rates.rate_at(services, token("EUR"), token("USDC-base"), then)
     assert then - timedelta(minutes=1) <= rate.at <= then
     now = rates.current(services, token("EUR"), token("USDC-base"))
     assert abs(rate.fraction - now.fraction) < now.fraction / 10**6

@@ -33,7 +33,7 @@ ACTOR = Actor("acct", "person:ann", "203.0.113.7", "r")
 
 def change(world: World, action: str = "api_key.created", target: str = "key-1", account_id: str = "acct") -> AuditEntry:
     actor = replace(world.actor, account_id=account_id)
-    return world.services.store.write(audit.entry(actor, action, target, world.now, world.services.entropy))
+    return world.services.store.write(audit.make_entry(actor, action, target, world.now, world.services.entropy))
 
 
 def mailed(world: World) -> list[tuple[str, str]]:
@@ -102,8 +102,8 @@ def test_a_person_who_is_no_owner_is_told_of_a_passkey_of_theirs_at_confirmed_ad
 def _ann(world: World) -> Member:
     """Ann in a new session, as the pipeline has her."""
     store, session = world.services.store, opened(world.services, "acct", ANN)[0]
-    account, person = credential_store.account(store, "acct"), person_store.person(store, session.person_id)
-    membership = person_store.membership(store, "acct", session.person_id)
+    account, person = credential_store.account(store, "acct"), person_store.find_person(store, session.person_id)
+    membership = person_store.find_membership(store, "acct", session.person_id)
     assert account is not None and person is not None and membership is not None
     return Member(session, account, membership, person)
 
@@ -159,7 +159,7 @@ def test_nobody_hides_one_kind_of_change_behind_many_of_another(world: World, ac
 
 
 def asked(world: World, target: str, verb: str = "requested") -> None:
-    entry = audit.entry(world.actor, f"change.{verb}", target, world.now, world.services.entropy)
+    entry = audit.make_entry(world.actor, f"change.{verb}", target, world.now, world.services.entropy)
     world.services.store.write(replace(entry, operation="create_payee_destination"))
     world.advance(0.01)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.records import RequestStatus
 from infra.local.chain import Chain

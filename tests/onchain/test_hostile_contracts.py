@@ -204,7 +204,7 @@ def test_a_factory_that_deploys_another_contract_signs_for_that_one_alone(node: 
 
 
 def signed_in(world: World, address: str, sign: Callable[[str], str]) -> Session:
-    challenge = wallets.challenge(world.services, address, SEPOLIA)
+    challenge = wallets.create_challenge(world.services, address, SEPOLIA)
     signed = SignedChallenge(challenge.challenge_id, challenge.nonce, challenge.message, sign(challenge.message))
     return sign_in_flows.sign_in(world.services, signed, None, ACTOR)[0]
 

@@ -23,7 +23,7 @@ from chalicelib.chains.calldata.tron import (
     tx_id,
 )
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_BATCH, address_of
-from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.logs import BlockRange

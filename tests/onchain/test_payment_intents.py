@@ -333,7 +333,7 @@ def test_an_approval_that_anybody_sends_first_is_as_good(shop: Shop, when: str) 
 
     def run_ahead() -> None:
         assert intent.token_permit is not None
-        made = erc2612.permit(intent.token_permit, approval)
+        made = erc2612.permit_transaction(intent.token_permit, approval)
         sent = shop.base.send_as(PLACE, {"to": made.to, "data": made.data})
         shop.base.mine()
         assert shop.base.receipt(sent)["status"] == "0x1" and shop.nonce() == 1
@@ -365,7 +365,7 @@ def test_who_revokes_the_approval_after_signing_loses_nothing(shop: Shop) -> Non
     shop.accept(intent, shop.signature(intent), shop.approval(intent))
     permit = intent.token_permit
     assert permit is not None
-    shop.base.send_as(shop.executor, {"to": USDC, "data": erc2612.permit(permit, shop.approval(intent)).data})
+    shop.base.send_as(shop.executor, {"to": USDC, "data": erc2612.permit_transaction(permit, shop.approval(intent)).data})
     shop.approve(0)
     for _ in range(3):
         intent_running.run_due(shop.services)

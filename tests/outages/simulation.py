@@ -201,7 +201,7 @@ class _Run:
 
     def _observe(self) -> None:
         for (_, payment), history in zip(self.outcome.links, self.outcome.statuses, strict=True):
-            link = link_store.link(self._services.store, payment.link.token)
+            link = link_store.find_link(self._services.store, payment.link.token)
             assert link is not None
             history.append(status_at(link, self.world.now))
 

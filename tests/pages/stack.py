@@ -15,7 +15,7 @@ from typing import Any
 
 from moto import mock_aws
 
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
@@ -71,7 +71,7 @@ class Stack:
 
     def settle(self, name: str = "sepolia") -> None:
         """Mines what confirmations it takes, and the service sees what was paid."""
-        self.mine(network(name).confirmations, name)  # type: ignore[union-attr]
+        self.mine(find_network(name).confirmations, name)  # type: ignore[union-attr]
         self.record(name)
 
     def record(self, name: str = "sepolia") -> None:
@@ -79,7 +79,7 @@ class Stack:
         with self.lock:
             scanning.scan(running(), name)
             for token in list(scan_store.payables_with_work(running().store, running().clock(), 1000, 0)):
-                recording.record(running(), token)
+                recording.record_payable(running(), token)
 
     def mine(self, blocks: int = 1, name: str = "sepolia") -> None:
         if name == "tron":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.pages.assets import locale, locales
+from chalicelib.pages.assets import locales, messages_of
 from chalicelib.payments.links.multicalls.children import Reason
 from tests.oracles.node import run
 
@@ -34,12 +34,12 @@ const answers = JSON.parse(readFileSync(0, "utf8")).map((language) => {
 process.stdout.write(JSON.stringify(Object.fromEntries(answers)));
 """
 
-ENGLISH = locale("en")
-COMMERCE = locale("en", "commerce")
+ENGLISH = messages_of("en")
+COMMERCE = messages_of("en", "commerce")
 """Of links of commerce payments: their own messages, and some in place of the others."""
-RECLAIM = locale("en", "reclaim")
+RECLAIM = messages_of("en", "reclaim")
 """Of those with something to be taken back, in place of both."""
-WALLETCONNECT = locale("en", "walletconnect")
+WALLETCONNECT = messages_of("en", "walletconnect")
 """Of the page that was opened with it."""
 GROUPS = {"commerce": COMMERCE, "reclaim": RECLAIM}
 EVERY = set(ENGLISH) | set(COMMERCE) | set(RECLAIM) | set(WALLETCONNECT)
@@ -97,7 +97,7 @@ def test_the_page_is_written_in_twelve_languages() -> None:
 def test_a_language_has_the_messages_of_english_in_its_own_plural_forms(language: str, plurals: Plurals) -> None:
     single = {key for key in ENGLISH if family(key) == key}
     counted = {f"{key}.{category}" for key in COUNTED for category in plurals[language]}
-    assert set(locale(language)) == single | counted
+    assert set(messages_of(language)) == single | counted
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -106,13 +106,13 @@ def test_the_messages_stand_in_the_order_of_english_and_none_is_there_twice(lang
     keys = [key for key, _ in json.loads(text, object_pairs_hook=list)]
     assert len(keys) == len(set(keys))
     assert list(dict.fromkeys(map(family, keys))) == list(dict.fromkeys(map(family, ENGLISH)))
-    assert text == json.dumps(locale(language), ensure_ascii=False, indent=1) + "\n"
+    assert text == json.dumps(messages_of(language), ensure_ascii=False, indent=1) + "\n"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_message_has_the_placeholders_of_the_english_one(language: str, plurals: Plurals) -> None:
     """The count may be told in words where a plural form stands for a single number."""
-    for key, message in locale(language).items():
+    for key, message in messages_of(language).items():
         start = family(key)
         wanted = holes(ENGLISH[key if start == key else f"{start}.other"])
         is_single = start != key and len(set(plurals[language][key.rpartition(".")[2]]) - {0}) <= 1
@@ -127,7 +127,7 @@ def test_the_messages_of_held_amounts_are_there_in_the_same_order_with_the_same_
     language: str, group: str
 ) -> None:
     text = (PAGES / f"locales/{language}.{group}.json").read_text(encoding="utf-8")
-    messages, english = locale(language, group), GROUPS[group]
+    messages, english = messages_of(language, group), GROUPS[group]
     assert text == json.dumps(messages, ensure_ascii=False, indent=1) + "\n"
     assert [(key, holes(each)) for key, each in messages.items()] == [(key, holes(english[key])) for key in english]
     replaced = {key: holes(ENGLISH[key]) for key in english if key in ENGLISH}
@@ -137,7 +137,7 @@ def test_the_messages_of_held_amounts_are_there_in_the_same_order_with_the_same_
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_messages_for_walletconnect_are_there_in_the_same_order_with_the_same_placeholders(language: str) -> None:
     text = (PAGES / f"walletconnect/locales/{language}.walletconnect.json").read_text(encoding="utf-8")
-    messages = locale(language, "walletconnect")
+    messages = messages_of(language, "walletconnect")
     assert text == json.dumps(messages, ensure_ascii=False, indent=1) + "\n"
     assert [(key, holes(each)) for key, each in messages.items()] == [(key, holes(each)) for key, each in WALLETCONNECT.items()]
     assert not {*messages} & {*ENGLISH, *COMMERCE, *RECLAIM} and {*messages} <= {*quoted(r'"(walletconnect\.[a-z.-]+)"', "walletconnect.js")}
@@ -146,7 +146,7 @@ def test_the_messages_for_walletconnect_are_there_in_the_same_order_with_the_sam
 @pytest.mark.parametrize("group", ["", *GROUPS, "walletconnect"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_message_is_plain_text(language: str, group: str) -> None:
-    for key, message in locale(language, group).items():
+    for key, message in messages_of(language, group).items():
         assert message and message == message.strip() and "  " not in message, key
         assert not re.search(r"[<>]|&\w+;|&#|[\u0000-\u001f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]", message), key
 
@@ -154,8 +154,8 @@ def test_a_message_is_plain_text(language: str, group: str) -> None:
 @pytest.mark.parametrize("group", ["", *GROUPS, "walletconnect"])
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
 def test_nothing_is_left_in_english(language: str, group: str) -> None:
-    messages = locale(language, group)
-    same = {key for key, message in messages.items() if message == locale("en", group).get(key)}
+    messages = messages_of(language, group)
+    same = {key for key, message in messages.items() if message == messages_of("en", group).get(key)}
     assert same <= SAME_EVERYWHERE | SAME_AS_ENGLISH.get(language, set())
     letter = re.compile(ALPHABETS.get(language, ""))
     assert {key for key, message in messages.items() if not letter.search(bare(message))} <= SAME_EVERYWHERE
@@ -203,7 +203,7 @@ TEMPLATES = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_only_a_verified_domain_has_a_mark_and_a_label_says_that_it_is_not_verified(language: str) -> None:
-    domain, label = locale(language)["merchant.domain"], locale(language)["merchant.label"]
+    domain, label = messages_of(language)["merchant.domain"], messages_of(language)["merchant.label"]
     assert domain.startswith("\u2713 {domain}") and "\u2713" not in label
     assert len(label) > len("\u201c{label}\u201d") + 5 and not label.startswith("{label}")
 

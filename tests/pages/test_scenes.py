@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from chalicelib.pages.assets import assets, locale
+from chalicelib.pages.assets import assets, messages_of
 from infra.local.screens import SCENES, Stage, look
 from tests.pages.visitor import axe_findings
 
 GROUPS = ("", "commerce", "reclaim")
 TITLES = {
-    key.removesuffix(".title") for group in GROUPS for key in locale("en", group) if key.endswith(".title")
+    key.removesuffix(".title") for group in GROUPS for key in messages_of("en", group) if key.endswith(".title")
 }
 ENGLISH = {
     text
     for group in GROUPS
-    for key, text in locale("en", group).items()
-    if "{" not in text and text != locale("de", group).get(key)
+    for key, text in messages_of("en", group).items()
+    if "{" not in text and text != messages_of("de", group).get(key)
 }
 OTHER_TITLES = {
     "paid": "already-paid", "part": "part-settled", "apart": "apart", "found": "found", "surplus": "surplus",

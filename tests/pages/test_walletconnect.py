@@ -13,7 +13,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, Route, expect
 
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from infra.local.walletconnect import PROJECT, Relay
 from tests.pages.batch_purse import BatchPurse
 from tests.pages.conftest import NewVisitor
@@ -32,7 +32,7 @@ IMPATIENT = """{
   window.setTimeout = (task, ms, ...given) => patient(task, ms === 15_000 ? 15_001 : ms, ...given);
 }"""
 """The page waits no longer than it says, also here."""
-NODE = network("sepolia").public_rpc_urls[0]  # type: ignore[union-attr]
+NODE = find_network("sepolia").public_rpc_urls[0]  # type: ignore[union-attr]
 
 
 @contextmanager

@@ -179,7 +179,7 @@ class SignIn(Product):
         self.jobs = (self.mine_and_scan, lambda: self.sign_in(False))
 
     def sign_in(self, is_right: bool) -> None:
-        issued = wallets.challenge(self.services, OTHER, 11155111)
+        issued = wallets.create_challenge(self.services, OTHER, 11155111)
         signature = bytes([is_right]) * 130
         if is_right:
             self.world.chain.signed.add((OTHER, personal_digest(issued.message), signature))

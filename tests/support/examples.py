@@ -211,7 +211,7 @@ def stored_token(purpose: LinkPurpose) -> str:
 
 
 def answered(owner: Tenant, way: Way) -> dict[str, str]:
-    asked = wallets.challenge(running(), owner.wallet.address, 1)
+    asked = wallets.create_challenge(running(), owner.wallet.address, 1)
     signature = owner.wallet.sign(asked.message)
     return {
         "challengeId": asked.challenge_id,

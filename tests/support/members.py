@@ -16,7 +16,7 @@ def person_named(services: Services, name: str, account_id: str) -> Person:
     if known is None:
         made, known = new_person(name, account_id, None, services.clock(), services.entropy)
         services.store.write(made, known)
-    person = person_store.person(services.store, known.person_id)
+    person = person_store.find_person(services.store, known.person_id)
     assert person is not None
     return person
 
@@ -24,10 +24,10 @@ def person_named(services: Services, name: str, account_id: str) -> Person:
 def member_of(services: Services, account_id: str, name: str, role: Role = Role.OWNER) -> Membership:
     """The membership of whoever signs in with this name, who joins the account if they are not in it."""
     person = person_named(services, name, account_id)
-    known = person_store.membership(services.store, account_id, person.person_id)
+    known = person_store.find_membership(services.store, account_id, person.person_id)
     if known is None:
         services.store.write(*new_membership(account_id, person.person_id, role, services.clock()))
-        known = person_store.membership(services.store, account_id, person.person_id)
+        known = person_store.find_membership(services.store, account_id, person.person_id)
     assert known is not None
     return known
 

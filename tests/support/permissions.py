@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from infra import APP
-from infra.iam import ACCESS, policy
+from infra.iam import ACCESS, policy_document
 from infra.local import calls as aws_calls
 from infra.local.calls import Call
 
@@ -48,7 +48,7 @@ def granted(function: str) -> set[Call]:
     """What the policy of a function permits, resources as `Call` names them, with the wildcards of the policy."""
     return {
         Call(function, action, name)
-        for statement in policy("prod", function)["Statement"]
+        for statement in policy_document("prod", function)["Statement"]
         for action in statement["Action"]
         if action not in OF_LAMBDA
         for resource in statement["Resource"]

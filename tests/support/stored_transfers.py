@@ -61,7 +61,7 @@ def store_payment_of(request: Request, amount: int) -> Payment:
 def record_payment(made: Payment) -> Payment:
     """Writes a payment and counts it, also in its request, as the recorder does; returns it as it was written."""
     marked = counting.mark_payment(made)
-    request = link_store.requests(running().store, [made.request_id])[made.request_id]
+    request = link_store.find_requests(running().store, [made.request_id])[made.request_id]
     one_more = replace(request, confirmed_count=request.confirmed_count + 1)
     running().store.write(marked, one_more, *(Add(*each) for each in counting.amounts([], [marked])))
     return marked

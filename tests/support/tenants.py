@@ -184,7 +184,7 @@ class Tenant:
         endpoint = endpoints.own_endpoint(running(), self.account_id, client_id, webhook_id, only_public=False)
         event = sample_event("payment.confirmed", self.account_id, client_id, event_context(running()))
         (delivery,) = deliveries_of(event, [endpoint], running().clock())
-        return delivery_store.change(running().store, None, abandon(delivery))
+        return delivery_store.write_change(running().store, None, abandon(delivery))
 
     def key_id(self) -> str:
         return api_keys.create_api_key(running(), self.actor, {"label": "another"})[0].key_id
@@ -226,7 +226,7 @@ class Tenant:
     def wallet_to_add(self) -> dict[str, str]:
         """A challenge of the session that was opened last, as a new wallet has signed it."""
         wallet = evm_wallet(f"added{next(_numbers)}")
-        asked = wallets.challenge(running(), wallet.address, 1, Wanted(Purpose.ADD, self.opened.session_id))
+        asked = wallets.create_challenge(running(), wallet.address, 1, Wanted(Purpose.ADD, self.opened.session_id))
         signature = wallet.sign(asked.message)
         return {"challengeId": asked.challenge_id, "nonce": asked.nonce, "message": asked.message, "signature": signature}
 
@@ -248,8 +248,8 @@ class Tenant:
     def _acting(self) -> Member:
         """The person of the session that was opened last, as the pipeline has them."""
         store, session = running().store, self.opened
-        account, person = credential_store.account(store, session.account_id), person_store.person(store, session.person_id)
-        membership = person_store.membership(store, session.account_id, session.person_id)
+        account, person = credential_store.account(store, session.account_id), person_store.find_person(store, session.person_id)
+        membership = person_store.find_membership(store, session.account_id, session.person_id)
         assert account is not None and person is not None and membership is not None
         return Member(session, account, membership, person)
 
@@ -285,13 +285,13 @@ class Tenant:
         if self.opened.subject != wallet.address:
             wallet = evm_wallet(f"proving{next(_numbers)}")
             identities.add(running(), self._acting().person, wallet.address, self.actor)
-        asked = wallets.challenge(running(), wallet.address, 1, Wanted(Purpose.PROVE, self.opened.session_id))
+        asked = wallets.create_challenge(running(), wallet.address, 1, Wanted(Purpose.PROVE, self.opened.session_id))
         signature = wallet.sign(asked.message)
         return {"challengeId": asked.challenge_id, "nonce": asked.nonce, "message": asked.message, "signature": signature}
 
     def with_password(self) -> None:
         """Gives a password to the person of the session that was opened last."""
-        person = person_store.person(running().store, self.opened.person_id)
+        person = person_store.find_person(running().store, self.opened.person_id)
         assert person is not None
         hashed = password_hash("correct horse", bytes(SALT_BYTES))
         running().store.write(replace(person, password_hash=hashed))
@@ -338,7 +338,7 @@ class Tenant:
     def waiting_change(self, person_id: str | None = None) -> str:
         """The id of a change of the client id's fee that waits: a colleague has asked for it, or this person."""
         services, asked_by = running(), person_id or self.colleague(Role.OWNER)
-        joined = person_store.membership(services.store, self.account_id, asked_by)
+        joined = person_store.find_membership(services.store, self.account_id, asked_by)
         assert joined is not None
         session = AskingSession("-", joined.joined_at, SessionKind.EMAIL, "bob@shop.example", has_second_factor=False)
         asker = Asker(Mode.SESSION, f"person:{asked_by}", "203.0.113.7", "-", asked_by, session)

@@ -40,7 +40,7 @@ def made(world: World, endpoint: Endpoint, number: int, **changes: Any) -> Deliv
     at = START + timedelta(seconds=number)
     event = Event(f"e{number}", "payment.confirmed", endpoint.account_id, endpoint.client_id, "{}", at, True)
     (delivery,) = deliveries_of(event, [endpoint], at)
-    return delivery_store.change(world.services.store, None, replace(delivery, **changes))
+    return delivery_store.write_change(world.services.store, None, replace(delivery, **changes))
 
 
 FAILED = {"state": DeliveryState.FAILED, "attempt": 3}
@@ -78,9 +78,9 @@ def test_those_that_failed_and_those_that_wait_have_lists_of_their_own(world: Wo
     endpoint, _ = world.register_webhook()
     stored = [made(world, endpoint, number) for number in range(9)]
     for each in stored[:3]:
-        delivery_store.change(world.services.store, each, replace(each, **FAILED))
+        delivery_store.write_change(world.services.store, each, replace(each, **FAILED))
     for each in stored[3:5]:
-        delivery_store.change(world.services.store, each, wait(each, START))
+        delivery_store.write_change(world.services.store, each, wait(each, START))
     ids = [each.delivery_id for each in stored]
     assert pages(world, endpoint, Listing.FAILED, 2) == [ids[2:0:-1], ids[:1]]
     assert pages(world, endpoint, Listing.WAITING, 9) == [ids[4:2:-1]]

@@ -224,4 +224,4 @@ def test_of_two_replacements_at_once_one_fails_and_changes_nothing(world: World)
     first = rotated(world, endpoint, "5e" * 32)
     with pytest.raises(WriteConflict):
         rotated(world, endpoint, "7f" * 32)
-    assert endpoint_store.endpoint(world.services.store, world.account_id, endpoint.client_id, endpoint.webhook_id) == first
+    assert endpoint_store.find_endpoint(world.services.store, world.account_id, endpoint.client_id, endpoint.webhook_id) == first

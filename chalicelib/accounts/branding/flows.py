@@ -8,7 +8,7 @@ from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.audit.rules import make_entry
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.services import Services
@@ -30,7 +30,7 @@ def put(services: Services, actor: Actor, record_id: str, draft: BrandingDraft) 
     client, old = _of_owner(services, actor.account_id, record_id)
     now = services.clock()
     branding = branding_of(client, draft, now, old.version if old else 0)
-    services.store.write(branding, entry(actor, "branding.updated", record_id, now, services.entropy))
+    services.store.write(branding, make_entry(actor, "branding.updated", record_id, now, services.entropy))
     return branding
 
 
@@ -46,7 +46,7 @@ def remove(services: Services, actor: Actor, record_id: str) -> bool:
     """Removes the client id's branding; False if it has none. Raises NotFound for another account's client id."""
     _, branding = _of_owner(services, actor.account_id, record_id)
     if branding is not None:
-        audit_entry = entry(actor, "branding.removed", record_id, services.clock(), services.entropy)
+        audit_entry = make_entry(actor, "branding.removed", record_id, services.clock(), services.entropy)
         services.store.write(Delete(branding), audit_entry)
     return branding is not None
 

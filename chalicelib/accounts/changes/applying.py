@@ -219,9 +219,9 @@ def _client(services: Services, asker: Asker) -> ClientId | None:
 def _member(services: Services, account_id: str, asker: Asker) -> Member | None:
     if asker.session is None or asker.person_id is None:
         return None
-    membership = person_store.membership(services.store, account_id, asker.person_id)
+    membership = person_store.find_membership(services.store, account_id, asker.person_id)
     person, account = (
-        person_store.person(services.store, asker.person_id),
+        person_store.find_person(services.store, asker.person_id),
         credential_store.account(services.store, account_id),
     )
     asked = asker.session

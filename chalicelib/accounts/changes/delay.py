@@ -21,7 +21,7 @@ def ends_at(services: Services, change: PendingChange) -> datetime | None:
     """
     if change.takes_effect_at is None or not is_configured(services):
         return change.takes_effect_at
-    (entry,) = audit_store.entries(services.store, change.account_id, [change.notice_id]) or (None,)
+    (entry,) = audit_store.find_entries(services.store, change.account_id, [change.notice_id]) or (None,)
     if entry is None or entry.notified_at is None:
         return None
     delay, asker = change.takes_effect_at - change.asked_at, change.asker.person_id

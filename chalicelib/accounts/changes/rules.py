@@ -156,7 +156,7 @@ def end_change(
 
 def notices(change: PendingChange, verb: str, by: Actor, context: EventContext) -> tuple[AuditEntry, Event]:
     """The audit entry, by which owners are notified, and the event of a step of a change."""
-    entry = audit.entry(by, f"change.{verb}", change.change_id, context.now, context.entropy)
+    entry = audit.make_entry(by, f"change.{verb}", change.change_id, context.now, context.entropy)
     return replace(entry, operation=change.operation), event_of(change, verb, context)
 
 

@@ -16,6 +16,6 @@ def find_verified_people(services: Services, person_ids: Iterable[str | None]) -
     wanted = frozenset(each for each in person_ids if each is not None)
     if not is_configured(services):
         return wanted
-    labels = {each.label: each.person_id for each in person_store.people(services.store, wanted).values()}
+    labels = {each.label: each.person_id for each in person_store.find_people(services.store, wanted).values()}
     shown = person_store.identities(services.store, labels) if labels else []
     return frozenset(labels[each.name] for each in shown if each.verified_at is not None)

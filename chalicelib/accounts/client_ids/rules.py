@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from chalicelib.base import ids, money
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash, parse_origin
@@ -75,7 +75,7 @@ def _consistent(record: ClientId) -> ClientId:
 
 def _check_settings(settings: ClientIdSettings, escrows: "Escrows") -> Mapping[str, Any]:
     def wallet(text: str) -> str:
-        return recipient(text, "evm", escrows)
+        return parse_recipient(text, "evm", escrows)
 
     checked: dict[str, Any] = dict(settings)
     if "allowed_domains" in settings:
@@ -105,7 +105,7 @@ def _percentage(text: str) -> str:
 
 def _payee(text: str, escrows: "Escrows") -> str:
     try:
-        return recipient(text, "tron" if text.startswith("T") else "evm", escrows)
+        return parse_recipient(text, "tron" if text.startswith("T") else "evm", escrows)
     except BadRequest as error:
         raise BadRequest(f"{text!r}: {error.message}") from None
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.audit.rules import make_entry
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import (
     ApiKey,
@@ -121,7 +121,7 @@ def add_within(services: Services, limit: Limit, record: Credential, *writes: Wr
 
 def audit_entry(services: Services, actor: Actor, record: Credential, verb: str) -> AuditEntry:
     action = f"{record.KIND.lower()}.{verb}"
-    return entry(actor, action, record.public_id, services.clock(), services.entropy)
+    return make_entry(actor, action, record.public_id, services.clock(), services.entropy)
 
 
 def pointer_of(record: Credential) -> CredentialPointer:

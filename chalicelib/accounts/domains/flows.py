@@ -16,7 +16,7 @@ from chalicelib.accounts.domains.rules import (
 )
 from chalicelib.base.errors import NotFound
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.audit.rules import make_entry
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.rate_limits import flows as rate_limits
@@ -34,7 +34,7 @@ def put(services: Services, actor: Actor, record_id: str, text: str) -> PageDoma
     client, old = _of_owner(services, actor.account_id, record_id)
     domain = domain_of(client, text, old, services.clock(), services.entropy)
     _count(services, actor.account_id)
-    set_entry = entry(actor, "domain.updated", record_id, services.clock(), services.entropy)
+    set_entry = make_entry(actor, "domain.updated", record_id, services.clock(), services.entropy)
     return check_now(services, services.store.write(domain, set_entry))
 
 
@@ -50,7 +50,7 @@ def remove(services: Services, actor: Actor, record_id: str) -> bool:
     """Removes the client id's domain; False if it has none. Raises NotFound for another account's client id."""
     _, domain = _of_owner(services, actor.account_id, record_id)
     if domain is not None:
-        removal = entry(actor, "domain.removed", record_id, services.clock(), services.entropy)
+        removal = make_entry(actor, "domain.removed", record_id, services.clock(), services.entropy)
         services.store.write(Delete(domain), removal)
     return domain is not None
 
@@ -77,7 +77,7 @@ def writes_of_check(
     if not has_ended(domain, found):
         return (found,)
     by = Actor(domain.account_id, BY_CHECK, "", "")
-    return found, entry(by, "domain.expired", domain.record_id, now, services.entropy)
+    return found, make_entry(by, "domain.expired", domain.record_id, now, services.entropy)
 
 
 def problem_of(services: Services, domain: PageDomain) -> str | None:
@@ -119,4 +119,4 @@ def _count(services: Services, account_id: str) -> None:
 
 def _of_owner(services: Services, account_id: str, record_id: str) -> tuple[ClientId, PageDomain | None]:
     client, _ = credentials.read(services, account_id, ClientId, record_id)
-    return client, store.domain(services.store, client.client_id_hash)
+    return client, store.find_domain(services.store, client.client_id_hash)

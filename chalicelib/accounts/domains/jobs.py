@@ -36,7 +36,7 @@ def _groups(hashes: Iterator[str]) -> Iterator[list[str]]:
 
 def _check(services: Services, sweep: sweeping.Sweep, hashes: Iterable[str]) -> int:
     """Only servers are asked at once: records are read before, and written one by one after."""
-    now, read = services.clock(), (store.domain(services.store, each) for each in hashes)
+    now, read = services.clock(), (store.find_domain(services.store, each) for each in hashes)
     domains = [each for each in read if each is not None and each.next_due is not None and each.next_due <= now]
     problems = each_done(lambda each: flows.problem_of(services, each), domains, _AT_ONCE)
     found = zip(domains, problems, strict=True)

@@ -9,7 +9,7 @@ from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.storage.store import Store
 
 
-def domain(store: Store, client_id_hash: str) -> PageDomain | None:
+def find_domain(store: Store, client_id_hash: str) -> PageDomain | None:
     """The domain of a client id, by its hash. One read."""
     return store.get(PageDomain, PageDomain.KEY.of(client_id_hash=client_id_hash))
 

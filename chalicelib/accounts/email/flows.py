@@ -96,7 +96,7 @@ def confirm(services: Services, token: str, actor: Actor) -> str:
             raise rules.link_over()
         services.store.write(Delete(permit), *_register_person(services, permit, actor))
         return permit.name
-    person = person_store.person(services.store, permit.person_id)
+    person = person_store.find_person(services.store, permit.person_id)
     if person is None or person.sessions_since != permit.sessions_since:
         raise rules.link_over()
     if identity is None:
@@ -137,7 +137,7 @@ def forgot_password(services: Services, email: str, language: str) -> None:
     if not mail.is_configured(services):
         return
     identity = person_store.identity(services.store, address.name)
-    person = person_store.person(services.store, identity.person_id if identity else NOBODY)
+    person = person_store.find_person(services.store, identity.person_id if identity else NOBODY)
     permit = rules.permit(Purpose.RESET, address.name, services.clock())
     if person is not None:
         mark = rules.mark_of(person.password_hash)
@@ -157,7 +157,7 @@ def reset_password(services: Services, token: str, password: str, actor: Actor) 
     now = services.clock()
     permit = rules.check_token(store.token(services.store, token), now, Purpose.RESET)
     identity = person_store.identity(services.store, permit.name)
-    person = person_store.person(services.store, permit.person_id or NOBODY)
+    person = person_store.find_person(services.store, permit.person_id or NOBODY)
     if identity is None or person is None or identity.person_id != person.person_id:
         raise rules.link_over()
     if permit.password_mark != rules.mark_of(person.password_hash):

@@ -31,7 +31,7 @@ ATTEMPTS = 20
 def list_members(services: Services, account_id: str) -> list[tuple[Membership, Person]]:
     """The members of an account, the oldest membership first. One query, one read for up to a hundred."""
     members = person_store.members(services.store, account_id)
-    found = person_store.people(services.store, (each.person_id for each in members))
+    found = person_store.find_people(services.store, (each.person_id for each in members))
     return sorted(((each, found[each.person_id]) for each in members), key=lambda pair: pair[0].joined_at)
 
 
@@ -96,4 +96,4 @@ def _withdrawn(services: Services, team: Team, person_id: str, role: Role | None
 
 
 def _entry(services: Services, actor: Actor, action: str, person_id: str) -> AuditEntry:
-    return audit.entry(actor, action, person_id, services.clock(), services.entropy)
+    return audit.make_entry(actor, action, person_id, services.clock(), services.entropy)

@@ -112,7 +112,7 @@ def accept(services: Services, actor: Actor, person_id: str, secret: str) -> Mem
     Raises NotFound, Forbidden if the invitation is for somebody else, Conflict if they are a member, BadRequest.
     """
     invitation, team = look_up(services, secret)
-    person = person_store.person(services.store, person_id)
+    person = person_store.find_person(services.store, person_id)
     assert person is not None, "of a session"
     check_invited(invitation, person_store.identity(services.store, invitation.name), person)
     if any(each.person_id == person_id for each in team.members):
@@ -159,4 +159,4 @@ def _join(
 
 
 def _entry(services: Services, actor: Actor, action: str, target: str) -> AuditEntry:
-    return audit.entry(actor, action, target, services.clock(), services.entropy)
+    return audit.make_entry(actor, action, target, services.clock(), services.entropy)

@@ -22,5 +22,5 @@ def choose(services: Services, actor: Actor, payments: bool, attention: bool) ->
     chosen = replace(known, payments=payments, attention=attention)
     if chosen == known:
         return known
-    entry = audit.entry(actor, "notifications.updated", actor.account_id, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "notifications.updated", actor.account_id, services.clock(), services.entropy)
     return services.store.write(chosen, entry)

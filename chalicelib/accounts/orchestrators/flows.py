@@ -25,7 +25,7 @@ def register(
     now = services.clock()
     created = new_orchestrator(actor, name, contact_email, now, source or Source(now, services.entropy))
     orchestrator, key, _ = created
-    entry = audit.entry(actor, "orchestrator.created", orchestrator.orchestrator_id, now, services.entropy)
+    entry = audit.make_entry(actor, "orchestrator.created", orchestrator.orchestrator_id, now, services.entropy)
     limit = credentials.Limit(MAX_ORCHESTRATORS, "orchestrators")
     credentials.add_within(services, limit, key, orchestrator, entry)
     return created

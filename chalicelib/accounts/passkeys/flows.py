@@ -139,7 +139,7 @@ def _proven(
     challenge, stored = _find_challenge(services, credential, wanted)
     named = credential["response"].get("userHandle")
     passkey = store.passkey(services.store, person_id, passkey_id_of(credential["id"]))
-    person = person_store.person(services.store, person_id)
+    person = person_store.find_person(services.store, person_id)
     if passkey is None or person is None or (named is not None and person_named_in(named) != person_id):
         raise Unauthorized(REFUSED)
     try:
@@ -170,7 +170,7 @@ def _party(services: Services) -> RelyingParty:
 
 
 def _person(services: Services, member: Member) -> Person:
-    person = person_store.person(services.store, member.person.person_id)
+    person = person_store.find_person(services.store, member.person.person_id)
     assert person is not None, "people are not deleted"
     return person
 

@@ -82,7 +82,7 @@ def add(
     if client.payee_destination_id != destination.record_id:
         now = services.clock()
         writes.append(replace(client, payee_destination_id=destination.record_id, updated_at=now))
-        writes.append(audit.entry(actor, "client_id.bound", client.record_id, now, services.entropy))
+        writes.append(audit.make_entry(actor, "client_id.bound", client.record_id, now, services.entropy))
     _use_up(services, nonce, writes)
     return destination
 
@@ -220,7 +220,7 @@ def _check_nonce(
 def _membership_of(services: Services, account_id: str, wallet: str) -> Membership | None:
     """The membership of the account of whoever signs in with a wallet. Up to two reads."""
     identity = person_store.identity(services.store, wallet)
-    return person_store.membership(services.store, account_id, identity.person_id) if identity else None
+    return person_store.find_membership(services.store, account_id, identity.person_id) if identity else None
 
 
 def _use_up(services: Services, nonce: SigningNonce, writes: list[Write]) -> None:

@@ -13,8 +13,8 @@ from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Un
 from chalicelib.base.ids import Entropy
 from chalicelib.base.signatures import digest_of_typed_data, recover_digest, signature_bytes
 from chalicelib.chains.catalogue.interop import Destination, destination_id, parse_destination_id
-from chalicelib.chains.catalogue.networks import Network, network, network_of_chain
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.networks import Network, find_network, network_of_chain
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_at
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people.records import Membership
@@ -48,7 +48,7 @@ def parse_route(wallet: str, token_address: str, chain_id: int, escrows: "Escrow
     chain = network_of_chain(chain_id)
     if chain is None:
         raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
-    address = _address("walletAddress", wallet, chain, lambda text, family: recipient(text, family, escrows))
+    address = _address("walletAddress", wallet, chain, lambda text, family: parse_recipient(text, family, escrows))
     listed = token_at(chain.name, _address("tokenAddress", token_address, chain))
     if listed is None:
         raise BadRequest(f"tokenAddress is not a supported token on {chain.name}; GET /v2/currencies lists them")
@@ -69,7 +69,7 @@ def route_of_id(text: str, strict: bool) -> Destination:
     if _CUT_OFF.fullmatch(text):
         raise NotFound("Payee destination not found: the id ends before its #, which a URL needs as %23")
     parts = text.split(":")
-    chain = network(parts[0]) if len(parts) == 3 else None
+    chain = find_network(parts[0]) if len(parts) == 3 else None
     if chain is None:
         return parse_destination_id(text, strict).destination
     try:

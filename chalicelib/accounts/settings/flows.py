@@ -45,6 +45,6 @@ def change(services: Services, actor: Actor, session: Session, settings: Account
         changed = replace(changed, has_approvals=None)  # nothing to switch off: two people still find them on
     if changed == account:
         return account
-    entry = audit.entry(actor, "account.updated", account.account_id, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "account.updated", account.account_id, services.clock(), services.entropy)
     services.store.write(changed, entry)
     return changed

@@ -28,7 +28,7 @@ from chalicelib.platform.http.view import AnyCall, Call, Reply
 
 
 def ask_challenge(call: Call[AskChallenge, None]) -> ChallengeAnswer:
-    return ChallengeAnswer.of(wallets.challenge(call.services, call.body.address, call.body.chainId))
+    return ChallengeAnswer.of(wallets.create_challenge(call.services, call.body.address, call.body.chainId))
 
 
 def verify_wallet(call: Call[AnswerChallenge, None]) -> Reply[SignedIn]:

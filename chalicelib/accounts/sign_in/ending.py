@@ -59,5 +59,5 @@ def ending(services: Services, token_hash: str, actor: Actor, action: str) -> tu
     if session is None or now >= session.expires_at:
         return ()
     actor = replace(actor, account_id=session.account_id)
-    entry = audit.entry(actor, action, session.session_id, now, services.entropy)
+    entry = audit.make_entry(actor, action, session.session_id, now, services.entropy)
     return Delete(session), Delete(pointer_of(session)), entry

@@ -130,7 +130,7 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
     person_id, token_hash = member.person.person_id, member.session.token_hash
 
     def read() -> tuple[Person, Membership | None]:
-        return _person(services, person_id), person_store.membership(services.store, account_id, person_id)
+        return _person(services, person_id), person_store.find_membership(services.store, account_id, person_id)
 
     def open_with(known: tuple[Person, Membership | None]) -> tuple[Session, str]:
         person, membership = known
@@ -140,7 +140,7 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
         check_session(session_store.session(services.store, token_hash), member.membership, person, now)
         session, token = reopen_session(member.session, membership, person, now, services.entropy)
         there = replace(actor, account_id=account_id, session_id=session.session_id)
-        entry = audit.entry(there, "session.created", session.session_id, now, services.entropy)
+        entry = audit.make_entry(there, "session.created", session.session_id, now, services.entropy)
         ended = ending(services, token_hash, actor, "session.replaced")
         if not ended:
             raise Unauthorized("Session is missing or has ended: sign in again")
@@ -151,7 +151,7 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
 
 
 def _person(services: Services, person_id: str) -> Person:
-    person = person_store.person(services.store, person_id)
+    person = person_store.find_person(services.store, person_id)
     assert person is not None, "written together with their identities"
     return person
 
@@ -159,7 +159,7 @@ def _person(services: Services, person_id: str) -> Person:
 def _check_password(services: Services, name: str, password: str, actor: Actor) -> Person:
     """The person with this e-mail address, if it is their password. Raises Unauthorized, and records the refusal."""
     identity = person_store.identity(services.store, name)
-    person = person_store.person(services.store, identity.person_id if identity else refusals.NOBODY)
+    person = person_store.find_person(services.store, identity.person_id if identity else refusals.NOBODY)
     is_right = passwords.is_password(password, person.password_hash if person else None)
     if person is None or not is_right:
         refusals.record(services, person, actor)
@@ -178,7 +178,7 @@ def found_account(
     person = replace(person, account_id=account_id or ids.ulid(now, services.entropy))
     account, membership, pointer = new_account(person, person.label, now)
     actor = replace(actor, account_id=account.account_id)
-    entry = audit.entry(actor, "account.created", account.account_id, now, services.entropy)
+    entry = audit.make_entry(actor, "account.created", account.account_id, now, services.entropy)
     return person, pointer, (person, account, membership, pointer, entry)
 
 
@@ -200,6 +200,6 @@ def open_for(
     session, token = opened
     name = f"person:{person.person_id}"
     actor = replace(actor, account_id=session.account_id, name=name, session_id=session.session_id)
-    entry = audit.entry(actor, "session.created", session.session_id, now, services.entropy)
+    entry = audit.make_entry(actor, "session.created", session.session_id, now, services.entropy)
     ended = ending(services, replaced, actor, "session.replaced") if replaced is not None else ()
     return services.store.write(session, pointer_of(session), entry, *ended, *known, *writes), token

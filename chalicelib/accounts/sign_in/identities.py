@@ -28,7 +28,7 @@ MAX_IDENTITIES = 10
 
 def challenge(services: Services, member: Member, address: str, chain_id: int) -> Challenge:
     """A text for a wallet to sign that is added to the person of the session. One write. Raises BadRequest."""
-    return wallets.challenge(services, address, chain_id, Wanted(Purpose.ADD, member.session.session_id))
+    return wallets.create_challenge(services, address, chain_id, Wanted(Purpose.ADD, member.session.session_id))
 
 
 @retry_conflicts(5)
@@ -107,6 +107,6 @@ def _entries(
 
 
 def _person(services: Services, person_id: str) -> Person:
-    person = person_store.person(services.store, person_id)
+    person = person_store.find_person(services.store, person_id)
     assert person is not None, "people are not deleted"
     return person

@@ -40,7 +40,7 @@ def by_password(services: Services, member: Member, password: str, actor: Actor)
 
 def challenge(services: Services, member: Member, address: str, chain_id: int) -> Challenge:
     """A text for a wallet of the person to sign. One write. Raises BadRequest."""
-    return wallets.challenge(services, address, chain_id, Wanted(Purpose.PROVE, member.session.session_id))
+    return wallets.create_challenge(services, address, chain_id, Wanted(Purpose.PROVE, member.session.session_id))
 
 
 @retry_conflicts(5)
@@ -73,5 +73,5 @@ def with_proof(services: Services, member: Member, proof: PresenceProof, actor: 
         raise Unauthorized("Session is missing or has ended: sign in again")
     now = services.clock()
     changed = add_proof(session, proof, now)
-    entry = audit.entry(actor, "session.proved", session.session_id, now, services.entropy)
+    entry = audit.make_entry(actor, "session.proved", session.session_id, now, services.entropy)
     return services.store.write(changed, pointer_of(changed), entry, *writes)

@@ -24,5 +24,5 @@ def record(services: Services, person: Person | None, actor: Actor) -> None:
     joined = account_for(person, memberships) if person else None
     account_id = joined.account_id if joined else ids.ulid(services.clock(), services.entropy)
     actor = replace(actor, account_id=account_id)
-    entry = audit.entry(actor, "session.refused", account_id, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "session.refused", account_id, services.clock(), services.entropy)
     try_write(services.store, entry if joined else replace(entry, version=1))

@@ -10,7 +10,7 @@ from chalicelib.base import signatures
 from chalicelib.base.addresses import address_of_family
 from chalicelib.base.errors import BadRequest, TooManyRequests, Unauthorized
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.catalogue.networks import network, network_of_chain
+from chalicelib.chains.catalogue.networks import find_network, network_of_chain
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.people import store as person_store
@@ -30,7 +30,7 @@ class SignedChallenge:
     signature: str
 
 
-def challenge(services: Services, address: str, chain_id: int, wanted: Wanted = SIGN_IN) -> Challenge:
+def create_challenge(services: Services, address: str, chain_id: int, wanted: Wanted = SIGN_IN) -> Challenge:
     """A text for the wallet to sign, stored for five minutes. One write. Raises BadRequest for an invalid address.
 
     `chain_id` is the chain of a contract wallet. For a Tron address it is ignored.
@@ -38,7 +38,7 @@ def challenge(services: Services, address: str, chain_id: int, wanted: Wanted = 
     if not address.startswith(("0x", "T")):
         raise BadRequest("Invalid address: use an EVM (0x...) or a Tron (T...) address")
     family = "tron" if address.startswith("T") else "evm"
-    tron = network("tron")
+    tron = find_network("tron")
     assert tron is not None
     settings = services.settings
     wallet = Wallet(address_of_family(address, family), tron.chain_id if family == "tron" else chain_id)
@@ -110,4 +110,4 @@ def _record_refusal(services: Services, message: str, actor: Actor) -> None:
         now, scale = services.clock(), services.settings.rate_limit_scale
         with suppress(TooManyRequests):
             rate_limits.count_in_all(services, *failure_windows(identity.name, actor.ip_address, scale, now))
-            refusals.record(services, person_store.person(services.store, identity.person_id), actor)
+            refusals.record(services, person_store.find_person(services.store, identity.person_id), actor)

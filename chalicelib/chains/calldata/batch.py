@@ -44,7 +44,7 @@ from chalicelib.chains.calldata.conversions.proxy import Conversion, check_end, 
 from chalicelib.chains.calldata.fee_proxy import reference_tail
 from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.contracts import BATCH, TRON_BATCH, address_of
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.tokens import token_with_id
 
 ERC20_CONVERTED_GROUP, ERC20_GROUP, NATIVE_GROUP, NATIVE_CONVERTED_GROUP = 0, 2, 3, 4

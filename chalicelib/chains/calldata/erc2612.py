@@ -68,7 +68,7 @@ def typed_data(permit: TokenPermit) -> dict[str, Any]:
     }
 
 
-def permit(signed: TokenPermit, signature: bytes) -> Transaction:
+def permit_transaction(signed: TokenPermit, signature: bytes) -> Transaction:
     """Makes a signed approval. Raises ValueError for a signature that has not 65 bytes; v may be 0, 1, 27 or 28."""
     if len(signature) != SIGNATURE_BYTES:
         raise ValueError(f"the signature of a token's permit has {SIGNATURE_BYTES} bytes")

@@ -8,7 +8,7 @@ EIP-681 has neither arrays nor structs, so it cannot express the calls of batch 
 
 from chalicelib.chains.calldata.explanations.parts import Argument, Explanation
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 
 MAX_LENGTH = 2_900
 """Characters; a QR code holds at most 2,953 bytes (ISO/IEC 18004, version 40 at level L)."""
@@ -24,7 +24,7 @@ def uri_of(name: str, transaction: Transaction, explanation: Explanation, fee_li
 
 
 def _uri(name: str, transaction: Transaction, explanation: Explanation, fee_limit: int) -> str | None:
-    chain = network(name)
+    chain = find_network(name)
     if chain is None or explanation.function is None:
         return None
     if chain.family == "tron":

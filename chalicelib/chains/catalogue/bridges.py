@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from chalicelib.base.money import BaseUnits, parse_amount
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, find_network
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
 
 SOURCE_SYMBOLS = ("USDC", "USDT")
@@ -32,7 +32,7 @@ def source_token(chain_label: str, symbol: str) -> Token | None:
 
 def is_bridgeable(token: Token) -> bool:
     """Whether what is due in a token can be paid from another chain."""
-    known = network(token.network)
+    known = find_network(token.network)
     return known is not None and source_token(known.label, token.symbol) == token
 
 

@@ -7,7 +7,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import contracts_on, networks_with
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.networks import require_network
 
 AUTH_CAPTURE_ESCROW = "AuthCaptureEscrow"

@@ -152,7 +152,7 @@ def _networks() -> tuple[Network, ...]:
 ALL_NETWORKS: tuple[Network, ...] = _networks()
 
 
-def network(name: str) -> Network | None:
+def find_network(name: str) -> Network | None:
     """The network with a name or an alias (`polygon` is matic, `ethereum` is mainnet), in any case, or None."""
     return _by_name().get(name.lower())
 
@@ -169,7 +169,7 @@ def network_of_chain(chain_id: int) -> Network | None:
 
 def relayer_limits(name: str) -> RelayerLimits:
     """What holds for the service's own account on an EVM network. Raises LookupError for any other name."""
-    found = network(name)
+    found = find_network(name)
     if found is None or found.relayer is None:
         raise LookupError(f"{name} is not an EVM network of networks.json, and only on those are there relayer limits")
     return found.relayer
@@ -177,7 +177,7 @@ def relayer_limits(name: str) -> RelayerLimits:
 
 def canonical_name(name: str) -> str:
     """The name of the network that has this name or alias, in any case; any other text is returned in lower case."""
-    chain = network(name)
+    chain = find_network(name)
     return chain.name if chain else name.lower()
 
 

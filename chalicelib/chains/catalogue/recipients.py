@@ -17,7 +17,7 @@ RESERVED = 2**32
 and 0xdEaD, to which tokens are sent to destroy them."""
 
 
-def recipient(text: str, family: str, escrows: "Escrows") -> str:
+def parse_recipient(text: str, family: str, escrows: "Escrows") -> str:
     """The address of a recipient in its canonical spelling (`address_of_family`).
 
     `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for reserved addresses, for

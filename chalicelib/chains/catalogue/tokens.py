@@ -8,7 +8,7 @@ from chalicelib.base.addresses import address_of_log
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.data import InvalidData, load, path_of
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, canonical_name, network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, canonical_name, find_network
 
 FIAT = "fiat"
 _NATIVE_DECIMALS = 18
@@ -58,7 +58,7 @@ def token_with_id(id: str) -> Token | None:
     """The token with an id, in any case, an alias of the id, or a network alias in it (`USDT-polygon`); or None."""
     folded = id.lower()
     symbol, _, suffix = folded.rpartition("-")
-    chain = network(suffix)
+    chain = find_network(suffix)
     return _by_folded_id().get(f"{symbol}-{chain.name}" if chain and symbol else folded)
 
 
@@ -76,7 +76,7 @@ def dollar() -> Token:
 
 def family_of(token: Token) -> str:
     """The family of a token's network, `evm` or `tron`. Fiat has none."""
-    chain = network(token.network)
+    chain = find_network(token.network)
     assert chain is not None, "fiat has no network family"
     return chain.family
 
@@ -99,7 +99,7 @@ def token_at(network: str, address: str) -> Token | None:
 
 def token_of_log(name: str, address: str | None) -> Token | None:
     """The token with the address in a log of a network (None: the native coin); None if it is not in the catalogue."""
-    chain = network(name)
+    chain = find_network(name)
     if chain is None:
         return None
     if address is not None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.logs import BlockFacts, InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (
@@ -61,7 +61,7 @@ def check_chain_id(name: str, chain_id: str) -> None:
     The native fee proxy has the same address on several chains. With a node of the wrong chain, payments in a coin of
     little value would be recorded as payments in a valuable one.
     """
-    known, actual = network(name), quantity(chain_id)
+    known, actual = find_network(name), quantity(chain_id)
     if known is None or actual != known.chain_id:
         raise ChainUnavailable(f"The node for {name} is of chain {actual}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.escrows import Escrows
@@ -75,7 +75,7 @@ class Chains:
 
     def _of_node(self, name: str, url: str, share: float) -> "Chain":
         """Imports the module of the family here, so that processes which read no chain do not load it."""
-        known = network(name)
+        known = find_network(name)
         if known is not None and known.family == "tron":
             from chalicelib.chains.nodes.tron import TronChain
 

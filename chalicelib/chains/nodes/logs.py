@@ -11,7 +11,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 

@@ -14,7 +14,7 @@ from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import recover_digest
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.readings import UsedNonce
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
@@ -48,7 +48,7 @@ def read_used_nonces(
 
 def _is_signed_by(name: str, sender: str, transaction: Mapping[str, Any]) -> bool:
     """Whether the bytes of a transaction have the hash that it is said to have, and the account has signed them."""
-    known, kind = network(name), quantity(transaction.get("type") or "0x0")
+    known, kind = find_network(name), quantity(transaction.get("type") or "0x0")
     if known is None or known.chain_id is None or kind not in (_LEGACY, _ACCESS_LIST, _FEE_MARKET):
         return False
     encode = _legacy if kind == _LEGACY else _encode_typed

@@ -21,7 +21,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
-from chalicelib.chains.catalogue.networks import network, network_of_chain
+from chalicelib.chains.catalogue.networks import find_network, network_of_chain
 from chalicelib.chains.nodes.blocks import header_hash
 from chalicelib.chains.nodes.bridges.deposits import token_transfer
 from chalicelib.chains.nodes.bridges.fills import payments_of_fills
@@ -184,7 +184,7 @@ def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:
 
 def _text(name: str, raw: bytes) -> str:
     """An address as callers write it: EIP-55, or base58 on tron."""
-    known = network(name)
+    known = find_network(name)
     return address_of_log("0x" + raw.hex(), known.family if known else "evm")
 
 

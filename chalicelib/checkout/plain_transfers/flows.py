@@ -6,7 +6,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.plain_transfers import plain_transfer_address
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.checkout.plain_transfers import rules
 from chalicelib.checkout.plain_transfers.rules import Emptying

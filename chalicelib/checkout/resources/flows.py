@@ -18,7 +18,7 @@ from chalicelib.checkout.resources.rules import (
     calls_of,
     contradicts,
     plan,
-    quote,
+    quote_steps,
     worst,
 )
 
@@ -63,7 +63,7 @@ def _by_nodes(
             return error
         if contradicts(reading, known.native_balance, known.gas_price):
             return ChainUnavailable(f"The {chain.network} node contradicts itself; this call sent nothing")
-        return quote(reading, known.native_balance, steps, margin_percent)
+        return quote_steps(reading, known.native_balance, steps, margin_percent)
 
     answers = each_done(by, nodes, len(nodes))
     found = [each for each in answers if isinstance(each, ResourceQuote)]

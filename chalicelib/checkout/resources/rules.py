@@ -126,7 +126,7 @@ def calls_of(steps: Sequence[Step]) -> tuple[Transaction, ...]:
     return tuple(dict.fromkeys(call for step in steps for call in step.calls))
 
 
-def quote(
+def quote_steps(
     reading: ResourceReading, balance: BaseUnits, steps: Sequence[Step], margin_percent: int = MARGIN_PERCENT
 ) -> ResourceQuote:
     """What the transactions take and burn, one after the other. The calls of `reading` are those of `calls_of`;

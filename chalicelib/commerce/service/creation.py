@@ -10,7 +10,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.money import BaseUnits, Fee, parse_percentage
 from chalicelib.chains.calldata.escrow.payment_info import MAX_AMOUNT
 from chalicelib.chains.catalogue.interop import Destination
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.creation import Draft as LinkDraft
@@ -182,7 +182,7 @@ def _addresses(draft: Draft, terms: RequestTerms) -> tuple[str, str | None]:
 
 
 def _wallet(name: str, text: str, terms: RequestTerms) -> str:
-    return parse_field((name,), lambda given: recipient(given, "evm", terms.escrows), text)
+    return parse_field((name,), lambda given: parse_recipient(given, "evm", terms.escrows), text)
 
 
 def _without_fee(owner: Owner) -> Owner:

@@ -113,11 +113,11 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked, es
         )
     if not takes.takes_fee:
         return operation
-    from chalicelib.chains.catalogue.recipients import recipient  # no worker takes a fee
+    from chalicelib.chains.catalogue.recipients import parse_recipient  # no worker takes a fee
 
     receiver = asked.fee_receiver
     if receiver is not None:
-        receiver = parse_field(("feeReceiver",), lambda text: recipient(text, "evm", escrows), receiver)
+        receiver = parse_field(("feeReceiver",), lambda text: parse_recipient(text, "evm", escrows), receiver)
     fee_bps = payment.min_fee_bps if asked.fee_bps is None else asked.fee_bps
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 

@@ -114,7 +114,7 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     after = replace(payment, check_at=rules.next_look(payment, now))
     until = read_until(services, payment)
     if has_ended(payment, until):
-        payable = link_store.payable(services.store, payment.payable_id)
+        payable = link_store.load_payable(services.store, payment.payable_id)
         assert payable is not None, "a payment has a link"
         after, event = escrows.expire_payment(after, payable.requests[0], webhooks.event_context(services))
         events = (event,) if event is not None else ()

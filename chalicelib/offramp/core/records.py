@@ -34,7 +34,7 @@ class OrderStatus(StrEnum):
     """A status that this service does not know; Order.provider_status is what the provider calls it."""
 
 
-def order_id(request_id: str) -> str:
+def order_id_of(request_id: str) -> str:
     """The id of a request's order: the provider makes one for each id."""
     return f"{_PREFIX}{request_id}"
 
@@ -88,7 +88,7 @@ class Order(Record):
     @property
     def order_id(self) -> str:
         """The `offrampId` of the interface."""
-        return order_id(self.request_id)
+        return order_id_of(self.request_id)
 
     @property
     def next_due(self) -> datetime | None:

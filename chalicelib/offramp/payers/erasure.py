@@ -29,7 +29,7 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
     name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
     key = privacy_store.person_key(services.store, payer.user_id)
     gone = [Delete(each) for each in (name, key) if each is not None]
-    entry = audit.entry(actor, "payer.erased", payer.user_id, now, services.entropy)
+    entry = audit.make_entry(actor, "payer.erased", payer.user_id, now, services.entropy)
     services.store.write(left, *accounts, *gone, entry)
     return forget(services, payer.user_id) or left, accounts
 

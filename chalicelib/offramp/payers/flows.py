@@ -84,7 +84,9 @@ def export(
     kept = find(services, actor.account_id, client_user_id)
     if kept is None:
         raise rules.unknown_payer(client_user_id)
-    services.store.write(audit.entry(actor, "payer.exported", kept.payer.user_id, services.clock(), services.entropy))
+    services.store.write(
+        audit.make_entry(actor, "payer.exported", kept.payer.user_id, services.clock(), services.entropy)
+    )
     return kept.payer, submission(kept.key, kept.payer), bank_accounts.open_bank_accounts(services, kept)
 
 
@@ -132,7 +134,7 @@ def _reserve(services: Services, actor: Actor, client_id: str | None, client_use
     sealed = seal_person(key, client_user_id, details, services.entropy)
     payer = rules.new_payer(actor.account_id, client_id, user_id, sealed, now)
     name = PayerName(rules.name_hash(actor.account_id, client_user_id), actor.account_id, user_id)
-    entry = audit.entry(actor, "payer.created", user_id, now, services.entropy)
+    entry = audit.make_entry(actor, "payer.created", user_id, now, services.entropy)
     return Kept(services.store.write(payer, record, name, entry), key)
 
 

@@ -53,7 +53,7 @@ def _check(services: Services, request_id: str) -> bool:
 
     Raises ProviderUnavailable.
     """
-    payable, now = link_store.payable(services.store, request_id), services.clock()
+    payable, now = link_store.load_payable(services.store, request_id), services.clock()
     order = payable.order if payable else None
     if payable is None or order is None or order.next_due is None or order.next_due > now:
         return False
@@ -82,7 +82,7 @@ def _read(services: Services, request: Request, order: Order) -> None:
 
 def _miss(services: Services, order: Order) -> None:
     """Counts that the provider did not know an order. One that was not known for long is lost."""
-    payable = link_store.payable(services.store, order.request_id)
+    payable = link_store.load_payable(services.store, order.request_id)
     if payable is None or payable.order is None or not is_open(payable.order):
         return
     after = miss_order(payable.order, services.clock(), pace(services))

@@ -72,7 +72,7 @@ def take(services: Services, found: ProviderOrder, is_for_paid: bool = False) ->
     """
     request_id = request_id_of(found.order_id)
     report = orders.report_of(found)
-    payable = link_store.payable(services.store, request_id) if request_id else None
+    payable = link_store.load_payable(services.store, request_id) if request_id else None
     if payable is None or payable.order is None or not orders.is_of(payable.order, found):
         raise NotFound(UNKNOWN_SUBJECT)
     if rules.waits_for_amount(payable.requests[0], report) and not is_for_paid:
@@ -141,7 +141,7 @@ def _order_payout(
 def _store_deposit(
     services: Services, request_id: str, payer: Payer, account: BankAccount, found: ProviderOrder, address: str
 ) -> Request:
-    payable = link_store.payable(services.store, request_id)
+    payable = link_store.load_payable(services.store, request_id)
     assert payable is not None, "a request is never deleted"
     (request,) = payable.requests
     if payable.order is not None:  # another call was faster, with the same id, so for the same order

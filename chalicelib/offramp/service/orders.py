@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.offramp.core.records import Order, order_id
+from chalicelib.offramp.core.records import Order, order_id_of
 from chalicelib.offramp.core.rules import OrderReport
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request
@@ -27,7 +27,7 @@ def new_order(request: Request, user_id: str, details_id: str, amount: BaseUnits
     """What the provider is asked for: to send `amount`, in base units of the request's token, to the account."""
     token = currency_of(request)
     return NewOrder(
-        order_id=order_id(request.request_id),
+        order_id=order_id_of(request.request_id),
         user_id=user_id,
         account_id=details_id,
         network=request.network,
@@ -79,6 +79,6 @@ def is_of(order: Order, found: ProviderOrder) -> bool:
 def deposit_address(request: Request, found: ProviderOrder, escrows: "Escrows") -> str:
     """Raises ProviderUnavailable if tokens that are sent to the address on the request's network would be lost."""
     try:
-        return recipient(found.deposit_address, family_of(currency_of(request)), escrows)
+        return parse_recipient(found.deposit_address, family_of(currency_of(request)), escrows)
     except BadRequest as error:
         raise ProviderUnavailable(f"the deposit address cannot be paid: {error.message}") from None

@@ -19,7 +19,7 @@ def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) 
     audit entry. Raises NotFound; Conflict if the request is not paid, the order is settled so already, or the provider
     says something else; ProviderUnavailable; WriteConflict.
     """
-    payable = link_store.payable(services.store, request_id)
+    payable = link_store.load_payable(services.store, request_id)
     if payable is None or payable.order is None:
         raise NotFound(f"There is no off-ramp order of the request {request_id}.")
     order = payable.order
@@ -28,7 +28,7 @@ def settle(services: Services, actor: Actor, request_id: str, end: OrderStatus) 
     advance = _advance(services, order, _read_order(services, order), end)
     if advance.order.status is order.status and not advance.announcements:
         raise Conflict(f"The order is settled as {end.value} already.")
-    entry = audit.entry(actor, "offramp.settled", order.order_id, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "offramp.settled", order.order_id, services.clock(), services.entropy)
     return commit(services, payable, order, advance, entry)
 
 

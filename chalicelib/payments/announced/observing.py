@@ -50,7 +50,7 @@ def observe_announced(
     if announced.safe_tx_hash is None:
         return _observe_sent(services, chain, payable, announced, cursor.scanned_to, detected_to)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
-    announced, block, executed = execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
+    announced, block, executed = find_execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
     if executed is not None and executed.success:
         sent = read_agreed_transaction(chain, executed.transaction_hash, cursor.scanned_to).value
         if sent is not None and _may_be_unread(chain, payable, sent, detected_to):
@@ -138,7 +138,7 @@ def nonce_of(name: str, sent: SentTransaction) -> int | None:
     return sent.nonce if name != "tron" else None
 
 
-def execution(
+def find_execution(
     services: Services, chain: "EvmChain", announced: AnnouncedTransaction, newest: int, range_limit: int
 ) -> tuple[AnnouncedTransaction, int, Execution | None]:
     """The announced transaction with its span updated, the last block read for the Safe's events, and the execution if
@@ -167,8 +167,8 @@ def execution(
     return announced, block, None
 
 
-def _safe_event(chain: "EvmChain", safe: str, safe_tx_hash: str, blocks: BlockRange) -> "SafeEvent | None":
-    return agree(chain, lambda node: node.safe_event(safe, safe_tx_hash, blocks)).value
+def _safe_event(chain: "EvmChain", safe: str, tx_hash: str, blocks: BlockRange) -> "SafeEvent | None":
+    return agree(chain, lambda node: node.safe_event(safe, tx_hash, blocks)).value
 
 
 def _agreed_or_none(chain: "EvmChain", read: "Callable[[EvmChain], int | None]") -> "Agreed[int | None] | None":

@@ -102,7 +102,7 @@ def change_expiry(services: Services, token: str, viewer: Viewer, actor: Actor, 
     changed = with_expiry(payable, expires_at, services.clock())
     if changed == payable.link:
         return payable
-    entry = audit.entry(actor, "secure_payment.updated", token, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "secure_payment.updated", token, services.clock(), services.entropy)
     return replace(payable, link=services.store.write(changed, entry))
 
 

@@ -16,7 +16,7 @@ _MAX_LISTED = 250
 """The most payments by one transaction that are read: a link has fewer requests."""
 
 
-def outcomes(services: Services, payable: PayableLink, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
+def find_outcomes(services: Services, payable: PayableLink, asked: Sequence[str]) -> tuple[SentOutcome, ...]:
     """What became of the transactions that somebody asks for, and those of others that paid too much.
 
     One query for each, at most MAX_ASKED and four. A multicall has to be given the requests of its children.

@@ -135,7 +135,7 @@ def _screen_links(services: Services, payments: list[PayableLink]) -> list[Payab
     """
     payouts = [each for each in payments if each.link.flow is Flow.PAY and each.link.status is LinkStatus.PENDING]
     tokens = [token for each in payouts for token in each.link.merged_tokens]
-    merged = store.links(services.store, tokens) if tokens else {}
+    merged = store.find_links(services.store, tokens) if tokens else {}
     named = {each.link.token: _recipients(each, merged) for each in payouts}
     if not any(named.values()):
         return payments

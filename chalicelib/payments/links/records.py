@@ -8,7 +8,7 @@ from hmac import compare_digest
 from typing import ClassVar, Self
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import lists, place
+from chalicelib.base.lists import lists, place_of
 from chalicelib.base.money import Fee
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.commerce.core.records import CommercePayment
@@ -107,7 +107,7 @@ class Link(Record):
 
     @property
     def listed_at(self) -> str:
-        return place(self.created_at, self.token)
+        return place_of(self.created_at, self.token)
 
     @property
     def fee(self) -> Fee:

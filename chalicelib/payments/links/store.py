@@ -24,12 +24,12 @@ _LONGEST_ID = 66
 R = TypeVar("R", bound=Record)
 
 
-def link(store: Store, token: str) -> Link | None:
+def find_link(store: Store, token: str) -> Link | None:
     """A link without its requests, in any status. One read."""
     return store.get(Link, Link.KEY.of(token=token))
 
 
-def links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
+def find_links(store: Store, tokens: Iterable[str]) -> dict[str, Link]:
     """The links that exist, by token, without their requests, in any status; in batches of 100."""
     found = store.get_many({Link.KEY.of(token=token): Link for token in tokens})
     return {each.token: each for each in found.values()}
@@ -55,7 +55,7 @@ def find_payable(store: Store, payable_id: str, *, may_lag: bool = False) -> Pay
     return PayableLink(requests, link, announced, commerce=commerce, signing=signing)
 
 
-def payable(store: Store, payable_id: str) -> Payable | None:
+def load_payable(store: Store, payable_id: str) -> Payable | None:
     """A payable as it is stored; of a link that was merged into a batch the batch. One query, two for a merged link."""
     found = find_payable(store, payable_id)
     return current(store, found) if isinstance(found, PayableLink) else found
@@ -64,7 +64,7 @@ def payable(store: Store, payable_id: str) -> Payable | None:
 def payable_of(store: Store, name: str) -> Payable | None:
     """The payable of the request with this id or payment reference; of a merged link the batch. Two or three reads."""
     payable_id = request_store.payable_id(store, name)
-    return payable(store, payable_id) if payable_id is not None else None
+    return load_payable(store, payable_id) if payable_id is not None else None
 
 
 def payable_link(store: Store, token: str, *, may_lag: bool = False) -> PayableLink | None:
@@ -79,7 +79,7 @@ def current(store: Store, payable: PayableLink) -> PayableLink | None:
     return payable_link(store, successor) if successor is not None else payable
 
 
-def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
+def find_requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     """The requests that exist, by id, as they are in their payables of now.
 
     One batch read; a second one if some are part of links, and two more if such links were merged into batches.
@@ -91,7 +91,7 @@ def requests(store: Store, request_ids: Iterable[str]) -> dict[str, Request]:
     wanted |= {Link.KEY.of(token=token): Link for token, _ in places.values()}
     records = store.get_many(wanted) if wanted else {}
     merged = {each.token: each for each in records.values() if isinstance(each, Link) and each.successor_token}
-    batches = links(store, {each.successor_token or "" for each in merged.values()}) if merged else {}
+    batches = find_links(store, {each.successor_token or "" for each in merged.values()}) if merged else {}
     for request_id, (token, _) in places.items():
         if token in merged and (batch := batches.get(merged[token].successor_token or "")) is not None:
             places[request_id] = (batch.token, batch.merged_tokens.index(token))
@@ -113,7 +113,7 @@ def requests_of(store: Store, token: str) -> tuple[Request, ...]:
         return tuple(each for child in children.values() for each in child.requests)
     if found.link.successor_token is None:
         return found.requests
-    return tuple(requests(store, (each.request_id for each in found.requests)).values())
+    return tuple(find_requests(store, (each.request_id for each in found.requests)).values())
 
 
 def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, PayableLink]:

@@ -72,7 +72,7 @@ def show_rate_at(services: Services, invoice: Token, payment: Token, instant: da
         return None
 
 
-def at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
+def rate_at(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
     """What one unit of the invoice currency was in the payment currency at a past instant, by Chainlink's feeds.
 
     Raises RateUnavailable, which is logged and has the alarm of `current`, unless the feeds were fresh at that time and
@@ -86,14 +86,15 @@ def at(services: Services, invoice: Token, payment: Token, instant: datetime) ->
 
 
 def at_or_lowest(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    """The rate at an instant in the past; where `at` gives none, the known rate by which a payment is worth the least.
+    """The rate at an instant in the past; where `rate_at` gives none, the known rate by which a payment is worth the
+    least.
 
     Known are what fresh feeds and the HTTP price source gave at that time, whether they agree or not, and the rate of
     now by `current`. So nothing is worth more than any of them says. Logged as a warning with all of them. Raises
     RateUnavailable if there is none.
     """
     with suppress(RateUnavailable):
-        return at(services, invoice, payment, instant)
+        return rate_at(services, invoice, payment, instant)
     feed, prices, now = None, None, None
     with suppress(RateUnavailable):
         feed = _fresh_feed_rate(services, invoice, payment, instant)

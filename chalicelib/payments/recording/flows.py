@@ -54,7 +54,7 @@ class _RecordedByOther(Exception):
 
 
 def record_each(services: Services, account_id: str, payable_ids: Sequence[str]) -> int:
-    """Records the work of some payables of an account, one after the other; returns how much as `record`.
+    """Records the work of some payables of an account, one after the other; returns how much as `record_payable`.
 
     Each has an equal part of the time that is left, so that a flood of transfers to one of them delays the others by
     seconds; what is not begun in time is queued again. A payable that fails does not stop the others. Raises
@@ -68,11 +68,11 @@ def record_each(services: Services, account_id: str, payable_ids: Sequence[str])
                 hint(services, dict.fromkeys(payable_ids[index:], account_id))
                 break
             share = now + (end - now) / (len(payable_ids) - index)
-            recorded += sweep.run(partial(record, services, deadline=share), payable_id)
+            recorded += sweep.run(partial(record_payable, services, deadline=share), payable_id)
     return recorded
 
 
-def record(services: Services, payable_id: str, deadline: datetime | None = None) -> int:
+def record_payable(services: Services, payable_id: str, deadline: datetime | None = None) -> int:
     """Records the work of a payable, oldest first; returns how many transfers were recorded as payments or removed.
 
     Begins no part after the deadline, by default that of a run, and queues another run.
@@ -103,7 +103,7 @@ def record(services: Services, payable_id: str, deadline: datetime | None = None
     return recorded
 
 
-def sweep(services: Services) -> int:
+def queue_overdue(services: Services) -> int:
     """Queues a run for every payable whose work was not recorded in time; returns how many. Safe to repeat."""
     first_shard = services.entropy(1)[0]
     before = services.clock() - _GRACE
@@ -113,7 +113,7 @@ def sweep(services: Services) -> int:
 
 
 def _record_waiting(services: Services, valuation_rates: ValuationRates, payable_id: str, deadline: datetime) -> int:
-    """Records what has a rate now of a payable's work that waits for rates; returns as `record`."""
+    """Records what has a rate now of a payable's work that waits for rates; returns as `record_payable`."""
     payable, recorded = None, 0
     start = services.entropy(2).hex()
     for part in scan_store.waiting_for_rates(services.store, payable_id, _PARTS_PER_READ, start):
@@ -139,7 +139,7 @@ def _record_part(
     """
 
     def record(known: Payable | None) -> tuple[Payable | None, int]:
-        payable = known or link_store.payable(services.store, part.payable_id)
+        payable = known or link_store.load_payable(services.store, part.payable_id)
         if payable is not None:
             return _commit(services, valuation_rates, part, payable)
         services.log.error("transfers without a payable", extra={"network": part.network, "payable": part.payable_id})

@@ -21,6 +21,6 @@ def record_transfers(services: Services, body: str) -> None:
 
 def sweep_transfers(services: Services) -> None:
     """Queues the payables whose message was not sent, or whose recording failed."""
-    swept = flows.sweep(services)
+    swept = flows.queue_overdue(services)
     if swept:
         services.log.warning("transfers swept", extra={"payables": swept})

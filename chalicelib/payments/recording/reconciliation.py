@@ -20,7 +20,7 @@ def reconcile(services: Services, payable_id: str) -> list[Request]:
     Changes nothing: a difference is a fault of this service, which a person has to look at. One query for the payable
     and one per request that was paid, which has a limited number of payments.
     """
-    payable = link_store.payable(services.store, payable_id)
+    payable = link_store.load_payable(services.store, payable_id)
     for _ in range(_READINGS):
         if payable is None:
             return []
@@ -28,7 +28,7 @@ def reconcile(services: Services, payable_id: str) -> list[Request]:
             each.request_id: payment_store.payments(services.store, each.request_id)
             for each in _requests_with_payment(payable)
         }
-        before, payable = payable, link_store.payable(services.store, payable_id)
+        before, payable = payable, link_store.load_payable(services.store, payable_id)
         if payable == before:
             break
     else:
@@ -46,7 +46,7 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
     Compares the state of the block up to which the network is read, if everything that was read is recorded. Changes
     nothing. Five reads at most, one of them of the node. Raises ChainUnavailable.
     """
-    before = link_store.payable(services.store, payable_id)
+    before = link_store.load_payable(services.store, payable_id)
     payment = before.commerce if before is not None else None
     if payment is None or payment.payment_hash is None:
         return None
@@ -56,7 +56,7 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
     if cursor is None or not is_there or scan_store.has_work(services.store, [payable_id]):
         return None
     (state,) = chain.read_escrow([payment.payment_hash], cursor.scanned_to)
-    after = link_store.payable(services.store, payable_id)
+    after = link_store.load_payable(services.store, payable_id)
     if after is None or after.commerce != payment:
         return None
     if is_state_of(payment, state.collected, state.capturable, state.refundable):

@@ -109,7 +109,7 @@ class ValuationRates:
         asked = invoice.id, payment.id, entry.paid_at.replace(second=0, microsecond=0), has_waited
         if asked not in self._rates:
             self._rates[asked] = None
-            read = rates.at_or_lowest if has_waited else rates.at
+            read = rates.at_or_lowest if has_waited else rates.rate_at
             with suppress(RateUnavailable):  # which has been logged
                 self._rates[asked] = read(self._services, invoice, payment, entry.paid_at)
         return self._rates[asked]

@@ -165,7 +165,7 @@ def change(services: Services, name: str, owner: Owner, actor: Actor, wanted: Ch
     if wanted.sets_note:
         changed = permissions.with_note(changed, wanted.note, owner)
     if changed != request:
-        entry = audit.entry(actor, "request.updated", request.request_id, services.clock(), services.entropy)
+        entry = audit.make_entry(actor, "request.updated", request.request_id, services.clock(), services.entropy)
         services.store.write(changed, *([entry] if changed.note != request.note else []))
     return changed
 

@@ -14,7 +14,7 @@ def transaction(tx_hash: str) -> str:
     return tx_hash.lower().removeprefix("0x")
 
 
-def symbol(currency: str) -> str:
+def symbol_of(currency: str) -> str:
     """The symbol of a currency as lists name it."""
     from chalicelib.chains.catalogue.tokens import token_with_id  # most workers write no payment
 
@@ -23,7 +23,7 @@ def symbol(currency: str) -> str:
 
 
 def currencies(symbol: str) -> tuple[str, ...]:
-    """The ids of all currencies of a symbol: those that `symbol` names so, seven at most; itself if there is none."""
+    """The ids of all currencies of a symbol: those that `symbol_of` names so, seven at most; itself if none."""
     from chalicelib.chains.catalogue.tokens import find_tokens  # as above
 
     return tuple(token.id for token in find_tokens(symbol=symbol)) or (symbol,)

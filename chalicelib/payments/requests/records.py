@@ -8,7 +8,7 @@ from typing import Self
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import lists, place
+from chalicelib.base.lists import lists, place_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.payments.requests import list_names
@@ -304,7 +304,7 @@ class Request(Record):
 
     @property
     def listed_at(self) -> str:
-        return place(self.created_at, self.request_id)
+        return place_of(self.created_at, self.request_id)
 
 
 @frozen

@@ -9,7 +9,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.conversions import on_chain_units
 from chalicelib.chains.catalogue.interop import Destination, parse_destination_id
 from chalicelib.chains.catalogue.networks import network_of_chain
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.payments.currencies.rules import ConversionFacts, way_of
 from chalicelib.payments.requests.field_problems import Path, parse_field, refuse_field
@@ -77,7 +77,7 @@ def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> 
     else:
         payee, token, invoice = _from_fields(item, path, terms)
     where = (*path, "payee" if item.destination_id is None else "destinationId")
-    address = parse_field(where, lambda text: recipient(text, family_of(token), terms.escrows), payee)
+    address = parse_field(where, lambda text: parse_recipient(text, family_of(token), terms.escrows), payee)
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
     amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, network, require_network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, find_network, require_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
@@ -139,7 +139,7 @@ def status(services: Services) -> tuple[NetworkStatus, ...]:
     If the list of nodes cannot be read, the networks are those that were ever scanned.
     """
     try:
-        served = [name for name in services.chains.networks if network(name) is not None]
+        served = [name for name in services.chains.networks if find_network(name) is not None]
     except Exception:  # whatever Secrets Manager raises: an outage is when the status is needed
         services.log.exception("list of nodes not read")
         served = []

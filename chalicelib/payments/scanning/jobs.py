@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.payments.scanning import flows, nodes, rules, store
@@ -51,7 +51,7 @@ def start_scans(services: Services) -> None:
 
     The first of them compares the nodes of its network, if it has several.
     """
-    scanned = [name for name in services.chains.networks if network(name) is not None]
+    scanned = [name for name in services.chains.networks if find_network(name) is not None]
     now = services.clock()
     messages = [
         Message(

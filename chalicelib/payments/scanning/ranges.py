@@ -82,7 +82,7 @@ def match_transfers(
         read = chain.read_transfers(transfer_filters(new))
         dated += with_block_times(new, {number: each.facts for number, each in read.items()})
         logs = (*logs, *(log for each in read.values() for log in each.transfers))
-    return Matched(transfer_log.entries(dated, payables, services.clock()), stored, logs)
+    return Matched(transfer_log.entries_of(dated, payables, services.clock()), stored, logs)
 
 
 def _id_of(each: ProxyTransfer) -> TransferId:

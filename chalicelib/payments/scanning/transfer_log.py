@@ -66,7 +66,7 @@ def counting(transfers: Iterable[ProxyTransfer]) -> list[ProxyTransfer]:
     return [transfer for transfer in transfers if transfer.amount or transfer.escrow is not None]
 
 
-def entries(
+def entries_of(
     transfers: Iterable[ProxyTransfer], payables: Mapping[str, PayableId], now: datetime
 ) -> list[LoggedTransfer]:
     """The entries of transfers, in the order of the chain. `payables` are those of the topics of references.

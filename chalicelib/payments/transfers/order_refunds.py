@@ -11,7 +11,7 @@ from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount, parse_amount
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.readings import Agreed
@@ -157,6 +157,6 @@ def _parse_amount(amount: str, decimals: int) -> BaseUnits:
 
 def _address(services: Services, text: str, family: str) -> str:
     try:
-        return recipient(text, family, services.settings.escrow_contracts)
+        return parse_recipient(text, family, services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"to: {error.message}") from None

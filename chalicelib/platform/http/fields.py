@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 
-def instant(text: str | None) -> datetime | None:
+def parse_instant(text: str | None) -> datetime | None:
     """The instant of a checked text."""
     return None if text is None else datetime.fromisoformat(text).astimezone(UTC)
 

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from chalicelib.base.addresses import evm_address, tron_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
-from chalicelib.platform.http.fields import Instant, instant
+from chalicelib.platform.http.fields import Instant, parse_instant
 
 T = TypeVar("T")
 
@@ -113,11 +113,11 @@ class Dated(Input):
 
     @property
     def first(self) -> datetime | None:
-        return instant(self.fromDate)
+        return parse_instant(self.fromDate)
 
     @property
     def last(self) -> datetime | None:
-        return instant(self.toDate)
+        return parse_instant(self.toDate)
 
 
 _WRONG_ORDER = "toDate must be after or equal to fromDate"

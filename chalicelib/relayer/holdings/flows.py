@@ -27,7 +27,7 @@ class Permission:
     entries: Mapping[Place, Holding]
 
 
-def balances(services: Services, account: str, calls: Sequence[Call]) -> tuple[TokenBalances, ...]:
+def read_balances(services: Services, account: str, calls: Sequence[Call]) -> tuple[TokenBalances, ...]:
     """What each node says that the account has of the tokens that calls move out; nothing without such a call. Two
     requests to each node. Raises ChainUnavailable if one of them does not answer: then nothing is spent."""
     tokens = sorted({move.place[0] for _, move in _spending(calls)})

@@ -65,7 +65,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     erased is not sent any more; the body of a delivery about a person takes one more read and a KMS call. Personal
     data is emptied here and not where the delivery is made: so it holds for every attempt of any.
     """
-    delivery = store.delivery(services.store, delivery_id)
+    delivery = store.find_delivery(services.store, delivery_id)
     if delivery is None or not may_claim(delivery, attempt, services.clock()):
         return
     endpoint, circuit = store.endpoint_and_circuit(services.store, delivery)
@@ -91,7 +91,7 @@ def requeue(services: Services, delivery_id: str) -> bool:
     Returns False if there is nothing to do, or a worker has the attempt. The due time becomes now, so that not every
     sweep queues the same attempt while the queue is slow.
     """
-    delivery, now = store.delivery(services.store, delivery_id), services.clock()
+    delivery, now = store.find_delivery(services.store, delivery_id), services.clock()
     if delivery is None or delivery.next_due is None or not may_claim(delivery, delivery.attempt, now):
         return False
     if is_too_old(delivery, now):
@@ -143,7 +143,7 @@ def _attempt(
     if claimed is None:
         return
     try:
-        claimed = store.change(services.store, delivery, claimed)
+        claimed = store.write_change(services.store, delivery, claimed)
     except WriteConflict:
         return
     began = services.clock()
@@ -152,7 +152,7 @@ def _attempt(
     made = Attempt(began, result.status, result.error, answer, result.duration_ms)
     settled, following = settle(claimed, made, result.delivered, is_probe, services.clock())
     try:
-        store.change(services.store, claimed, settled)
+        store.write_change(services.store, claimed, settled)
     except WriteConflict:
         return  # the lease ended meanwhile and another worker took over
     if claimed.attempt == 0 and not claimed.is_test:

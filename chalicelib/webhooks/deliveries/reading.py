@@ -12,7 +12,7 @@ from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.flows import queue_now
 from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, Listing
-from chalicelib.webhooks.deliveries.rules import check_may_repeat, delivery_id, first_id_since, repeat
+from chalicelib.webhooks.deliveries.rules import check_may_repeat, delivery_id_of, first_id_since, repeat
 from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
 
@@ -39,7 +39,7 @@ def of_event(services: Services, account_id: str, event_id: str) -> tuple[Delive
         raise NotFound("Event not found")
     owners = dict.fromkeys((None, event.client_id))
     webhooks = [each for owner in owners for each in endpoint_store.endpoints(services.store, account_id, owner)]
-    ids = [delivery_id(event, number, each) for number in range(1 + len(event.variants)) for each in webhooks]
+    ids = [delivery_id_of(event, number, each) for number in range(1 + len(event.variants)) for each in webhooks]
     return store.existing(services.store, ids)
 
 
@@ -48,12 +48,12 @@ def repeat_one(services: Services, endpoint: Endpoint, delivery_id: str) -> Deli
 
     Raises NotFound if the webhook has no such delivery, Conflict if it is in progress or the webhook is switched off.
     """
-    delivery = store.delivery(services.store, delivery_id)
+    delivery = store.find_delivery(services.store, delivery_id)
     now = services.clock()
     if delivery is None or delivery.webhook_id != endpoint.webhook_id or delivery.vanishes_at <= now:
         raise NotFound("Delivery not found")
     check_may_repeat(delivery, endpoint)
-    repeated = store.change(services.store, delivery, repeat(delivery, now))
+    repeated = store.write_change(services.store, delivery, repeat(delivery, now))
     _probe_now(services, endpoint)
     queue_now(services, [repeated])
     return repeated

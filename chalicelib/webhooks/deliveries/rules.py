@@ -47,7 +47,7 @@ def deliveries_of(
     """
     return tuple(
         Delivery(
-            delivery_id=delivery_id(event, number, endpoint),
+            delivery_id=delivery_id_of(event, number, endpoint),
             webhook_id=endpoint.webhook_id,
             account_id=endpoint.account_id,
             client_id=endpoint.client_id,
@@ -180,7 +180,7 @@ def delivery_headers(
     return headers
 
 
-def delivery_id(event: Event, number: int, endpoint: Endpoint) -> str:
+def delivery_id_of(event: Event, number: int, endpoint: Endpoint) -> str:
     """The id of the delivery of the event (number 0) or one of its variants (from 1 on) to a webhook."""
     variant = f".{number}" if number else ""
     seed = hashlib.sha256(f"{event.event_id}{variant}/{endpoint.webhook_id}".encode()).digest()

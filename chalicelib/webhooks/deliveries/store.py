@@ -25,7 +25,7 @@ CHUNK = LARGEST_TRANSACTION // WRITES_PER_CHANGE
 """The number of changes that always fit a transaction."""
 
 
-def delivery(store: Store, delivery_id: str) -> Delivery | None:
+def find_delivery(store: Store, delivery_id: str) -> Delivery | None:
     """One read."""
     return store.get(Delivery, Delivery.KEY.of(delivery_id=delivery_id))
 
@@ -68,7 +68,7 @@ def existing(store: Store, ids: Sequence[str]) -> tuple[Delivery, ...]:
     return tuple(found[key] for key in keys if key in found)
 
 
-def change(store: Store, before: Delivery | None, after: Delivery) -> Delivery:
+def write_change(store: Store, before: Delivery | None, after: Delivery) -> Delivery:
     """Writes a delivery, and the entries that it gets or loses, in one transaction. Returns it as it is stored.
 
     Raises WriteConflict if it was changed since it was read.
@@ -101,9 +101,9 @@ def _one_by_one(store: Store, changes: Sequence[Change]) -> list[Delivery]:
     stored: list[Delivery] = []
     for before, after in changes:
         try:
-            stored.append(change(store, before, after))
+            stored.append(write_change(store, before, after))
         except WriteConflict:
-            if before is None and delivery(store, after.delivery_id) is None:
+            if before is None and find_delivery(store, after.delivery_id) is None:
                 raise  # not written by anybody: the table was too busy
     return stored
 

@@ -25,7 +25,7 @@ def tend(services: Services, webhook_id: str) -> None:
     if circuit is None or circuit.due_at is None or services.clock() < circuit.due_at:
         return
     waiting, more = _waiting(services, webhook_id)
-    endpoint = endpoint_store.endpoint(services.store, circuit.account_id, circuit.client_id, webhook_id)
+    endpoint = endpoint_store.find_endpoint(services.store, circuit.account_id, circuit.client_id, webhook_id)
     is_gone = endpoint is None or not endpoint.is_active
     rest = list[Delivery]()
     for each in waiting:

@@ -8,7 +8,7 @@ from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.audit.rules import entry
+from chalicelib.platform.access.audit.rules import make_entry
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
@@ -154,7 +154,7 @@ def own_endpoint(
 
     `only_public`, one that is not public is not found, either.
     """
-    endpoint = store.endpoint(services.store, account_id, client_id, webhook_id)
+    endpoint = store.find_endpoint(services.store, account_id, client_id, webhook_id)
     if endpoint is None or (only_public and not endpoint.is_public):
         raise NotFound("Webhook not found")
     return endpoint
@@ -169,4 +169,4 @@ def endpoint_of_any(services: Services, account_id: str, webhook_id: str) -> End
 
 
 def _audit_entry(services: Services, actor: Actor, endpoint: Endpoint, verb: str) -> AuditEntry:
-    return entry(actor, f"webhook.{verb}", endpoint.webhook_id, services.clock(), services.entropy)
+    return make_entry(actor, f"webhook.{verb}", endpoint.webhook_id, services.clock(), services.entropy)

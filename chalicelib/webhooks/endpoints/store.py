@@ -13,7 +13,7 @@ def endpoints(store: Store, account_id: str, client_id: str | None) -> tuple[End
     return store.query(Endpoint, Endpoint.KEY.all(owner=client_id or account_id))
 
 
-def endpoint(store: Store, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint | None:
+def find_endpoint(store: Store, account_id: str, client_id: str | None, webhook_id: str) -> Endpoint | None:
     """One webhook of a client id, or of the account as a whole. One read."""
     return store.get(Endpoint, Endpoint.KEY.of(owner=client_id or account_id, webhook_id=webhook_id))
 

@@ -121,7 +121,7 @@ def test_nobody_refuses_their_own_removal_or_another_role_of_their_own(team: Tea
     refused = team.decide("refuse", bob, removal.change_id)
     assert refused.status == 403 and refused.body["message"].startswith("This change is of your own membership")
     assert team.wait(25) == 1
-    assert person_store.membership(team.world.services.store, team.account_id, team.people["bob"]) is None
+    assert person_store.find_membership(team.world.services.store, team.account_id, team.people["bob"]) is None
 
 
 def test_nobody_withdraws_what_somebody_else_asked_for(team: Team) -> None:

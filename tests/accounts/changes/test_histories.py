@@ -121,7 +121,7 @@ def test_a_session_that_outlasts_its_membership_is_found(monkeypatch: pytest.Mon
 def test_a_passkey_that_somebody_else_gets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def somebody(services: Services, member: Member) -> Person:
         members = person_store.members(services.store, member.account.account_id)
-        found = person_store.person(services.store, max(each.person_id for each in members))
+        found = person_store.find_person(services.store, max(each.person_id for each in members))
         assert found is not None
         return found
 

@@ -42,7 +42,7 @@ def test_who_asked_or_approved_and_is_removed_at_the_same_moment_counts_no_longe
     asked = team.ask(team.by_key() if asked_by == "key" else team.by("ann"))
     if asked_by == "key":
         team.decide("approve", team.by("ann"), asked.change_id)
-    while_applied(team, lambda: person_store.membership(team.world.services.store, team.account_id, team.people[leaves]))
+    while_applied(team, lambda: person_store.find_membership(team.world.services.store, team.account_id, team.people[leaves]))
     refused = team.decide("approve", team.by("bob"), asked.change_id)
     assert (refused.status, team.fee()) == (409, None)
 
@@ -56,7 +56,7 @@ def test_a_key_or_asker_that_is_gone_at_the_moment_when_the_delay_ends_changes_n
         team,
         lambda: store.get(ApiKey, team.key_record.key)
         if asked_by == "key"
-        else person_store.membership(store, team.account_id, team.people["ann"]),
+        else person_store.find_membership(store, team.account_id, team.people["ann"]),
     )
     assert (team.wait(25), team.state(asked.change_id)) == (0, "pending")
     team.wait(0)

@@ -88,7 +88,7 @@ def test_a_payout_names_nobody_as_the_client_id_is_its_payers(new_shop: Shop) ->
 def test_a_domain_that_was_not_found_for_three_days_is_no_longer_shown(new_shop: Shop) -> None:
     verify(new_shop)
     token = by_key_for(new_shop)
-    found = store.domain(running().store, credential_hash(new_shop.client_id))
+    found = store.find_domain(running().store, credential_hash(new_shop.client_id))
     assert found is not None and found.verified_at is not None and found.verified_until is not None
     aged = found.verified_at - (found.verified_until - found.verified_at)
     running().store.write(replace(found, verified_at=aged))

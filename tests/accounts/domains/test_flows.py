@@ -31,7 +31,7 @@ def publish(world: World, domain: PageDomain) -> None:
 
 
 def stored(world: World, domain: PageDomain) -> PageDomain:
-    found = store.domain(world.services.store, domain.client_id_hash)
+    found = store.find_domain(world.services.store, domain.client_id_hash)
     assert found is not None
     return found
 
@@ -185,7 +185,7 @@ def test_a_domain_that_is_changed_while_it_is_checked_keeps_the_change(world: Wo
     )
     with pytest.raises(WriteConflict):
         flows.check(world.services, world.account_id, domain.record_id)
-    assert store.domain(world.services.store, domain.client_id_hash) is None
+    assert store.find_domain(world.services.store, domain.client_id_hash) is None
 
 
 def test_checks_that_an_account_asks_for_are_limited_before_anything_is_sent(world: World) -> None:

@@ -42,7 +42,7 @@ def registered(world: World, name: str = ANN) -> Person:
 
 def person(world: World, name: str = ANN) -> Person:
     identity = person_store.identity(world.services.store, name)
-    found = person_store.person(world.services.store, identity.person_id) if identity else None
+    found = person_store.find_person(world.services.store, identity.person_id) if identity else None
     assert found is not None
     return found
 

@@ -464,7 +464,7 @@ def test_no_call_that_a_new_password_overtakes_leaves_a_session(world: World, fi
     _, token = sign_in_flows.log_in(world.services, "bob@shop.example", PASSWORD, None, firm.actor())
     member = caller(world.services, token).signed_in
     wallet = identities.add(world.services, member.person, evm_wallet("bob").address, firm.actor(bob))
-    stored = person_store.person(world.services.store, bob)
+    stored = person_store.find_person(world.services.store, bob)
     assert stored is not None
     world.services.store.write(ending_sessions(stored))
     with pytest.raises(Unauthorized):

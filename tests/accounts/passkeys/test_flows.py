@@ -276,7 +276,7 @@ def test_two_registrations_at_once_are_both_made_or_one_is_refused_and_the_count
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        person = person_store.person(world.services.store, known[0].person.person_id)
+        person = person_store.find_person(world.services.store, known[0].person.person_id)
         assert person is not None
         stored = {each.passkey_id for each in flows.list_own(world.services, person.person_id)}
         assert stored == set(person.passkeys) and len(stored) == MAX_PASSKEYS

@@ -276,7 +276,7 @@ def test_a_client_id_that_is_bound_to_a_wallet_stays_so_without_a_key(world: Wor
 
 
 def sign_in(world: World, wallet: EvmWallet) -> Session:
-    asked_for = wallets.challenge(world.services, wallet.address, 1)
+    asked_for = wallets.create_challenge(world.services, wallet.address, 1)
     signed = wallets.SignedChallenge(
         asked_for.challenge_id, asked_for.nonce, asked_for.message, wallet.sign(asked_for.message)
     )

@@ -27,7 +27,7 @@ from chalicelib.accounts.payees.rules import (
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, Unauthorized
 from chalicelib.chains.catalogue.interop import Destination, destination_id
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token, find_tokens
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from tests.fakes.destinations import BASE, SEPOLIA, TRON, USDC_BASE, USDT_BASE, USDT_TRON, sign
@@ -47,7 +47,7 @@ def entropy(length: int) -> bytes:
 
 
 def wallet_on(token: Token, raw: bytes) -> str:
-    chain = network(token.network)
+    chain = find_network(token.network)
     assert chain is not None
     if chain.family == "tron":
         return base58.b58encode_check(b"\x41" + raw).decode()

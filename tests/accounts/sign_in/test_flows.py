@@ -39,7 +39,7 @@ CONTRACT = "0x5aFE3855358E112B5647B952709E6165e1c1eEEe"
 
 
 def asked(world: World, address: str, chain_id: int = 1) -> Challenge:
-    return wallets.challenge(world.services, address, chain_id)
+    return wallets.create_challenge(world.services, address, chain_id)
 
 
 def answered(challenge: Challenge, signature: str) -> SignedChallenge:
@@ -102,7 +102,7 @@ def test_a_wallets_first_sign_in_makes_its_account_and_writes_a_line_for_either(
     assert (session.kind, session.subject) == (SessionKind.WALLET, wallet.address)
     identity = person_store.identity(world.services.store, wallet.address)
     assert identity is not None and identity.verified_at == world.now
-    person = person_store.person(world.services.store, identity.person_id)
+    person = person_store.find_person(world.services.store, identity.person_id)
     assert person is not None and person.account_id == session.account_id and person.password_hash is None
     (owner,) = person_store.members(world.services.store, session.account_id)
     assert (owner.person_id, owner.role) == (session.person_id, Role.OWNER)

@@ -98,7 +98,7 @@ def test_a_wallet_that_signs_somebody_in_is_not_added(world: World) -> None:
 def test_a_person_has_no_more_than_so_many_ways_to_sign_in(world: World) -> None:
     member, _ = signed_in(world)
     for number in range(MAX_IDENTITIES - 1):
-        person = person_store.person(world.services.store, member.person.person_id)
+        person = person_store.find_person(world.services.store, member.person.person_id)
         assert person is not None
         identities.add(world.services, person, f"a{number}@shop.example", acting(member))
     with pytest.raises(BadRequest, match=f"No more than {MAX_IDENTITIES} wallets and e-mail addresses a person"):
@@ -127,7 +127,7 @@ def test_the_session_of_the_removed_way_ends_too_and_the_password_goes_with_the_
     assert not is_valid(world.services, token)
     with pytest.raises(Unauthorized):
         log_in(world)
-    person = person_store.person(world.services.store, member.person.person_id)
+    person = person_store.find_person(world.services.store, member.person.person_id)
     assert person is not None and (person.password_hash, person.identities) == (None, (evm_wallet().address,))
 
 
@@ -155,7 +155,7 @@ def test_of_two_ways_that_are_removed_at_once_one_stays_wherever_they_meet() -> 
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
-        person = person_store.person(world.services.store, known[0].person.person_id)
+        person = person_store.find_person(world.services.store, known[0].person.person_id)
         assert person is not None and len(person.identities) == 1
         assert person_store.identity(world.services.store, person.identities[0]) is not None
 
@@ -164,7 +164,7 @@ def test_a_wallet_that_is_added_and_signs_in_at_once_is_one_persons(world: World
     def prepare(world: World) -> tuple[Flow, Flow]:
         member, _ = signed_in(world)
         signed = answer(world, member)
-        challenge = wallets.challenge(world.services, evm_wallet().address, 1)
+        challenge = wallets.create_challenge(world.services, evm_wallet().address, 1)
         own = answered(challenge, evm_wallet().sign(challenge.message))
         return (
             lambda services: identities.add_wallet(services, member, signed, acting(member)),
@@ -175,5 +175,5 @@ def test_a_wallet_that_is_added_and_signs_in_at_once_is_one_persons(world: World
         assert not isinstance(result, WriteConflict)
         identity = person_store.identity(world_of.services.store, evm_wallet().address)
         assert identity is not None
-        person = person_store.person(world_of.services.store, identity.person_id)
+        person = person_store.find_person(world_of.services.store, identity.person_id)
         assert person is not None and identity.name in person.identities

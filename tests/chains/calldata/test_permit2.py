@@ -210,12 +210,12 @@ def test_the_call_of_a_tokens_permit_has_the_parts_of_its_signature(v: int) -> N
     signed = Account.create().sign_message(signable(erc2612.typed_data(TOKEN_PERMIT), "Permit"))
     raw = bytes(signed.signature)
     sent = raw[:64] + bytes([raw[64] - 27 + v])
-    made = erc2612.permit(TOKEN_PERMIT, sent)
+    made = erc2612.permit_transaction(TOKEN_PERMIT, sent)
     kinds = ["address", "address", "uint256", "uint256", "uint8", "bytes32", "bytes32"]
     values = [ACCOUNT, PERMIT2, MAX_UINT256, 1742205771, raw[64], raw[:32], raw[32:64]]
     assert (made.to, made.data, made.value) == (USDC, "0xd505accf" + encode(kinds, values).hex(), 0)
     with pytest.raises(ValueError, match="65 bytes"):
-        erc2612.permit(TOKEN_PERMIT, raw + b"\0")
+        erc2612.permit_transaction(TOKEN_PERMIT, raw + b"\0")
 
 
 def test_the_reads_are_those_of_the_standard() -> None:

@@ -28,7 +28,7 @@ from chalicelib.chains.calldata.recurring import digest as permit_digest
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.conversions import conversion_path, currency_with_hash, on_chain_units
-from chalicelib.chains.catalogue.networks import network, network_of_chain
+from chalicelib.chains.catalogue.networks import find_network, network_of_chain
 from chalicelib.chains.catalogue.tokens import currency_hash, token_with_id
 from chalicelib.payments.requests.references import payment_reference, reference_topic
 
@@ -47,7 +47,7 @@ def whole(value: Any) -> int:
 def build(inputs: dict[str, Any], selector: str) -> Transaction:
     if selector == "0x095ea7b3":
         return approve(inputs["token"], inputs["spender"], whole(inputs["amount"]))
-    chain = network(inputs["network"])
+    chain = find_network(inputs["network"])
     assert chain is not None
     if "args" in inputs:
         return escrow_call(chain.name, selector, *inputs["args"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 
 OWN = Path(__file__).with_name("vectors")
 LISTS = ("calldata", "paymentReferences", "nativeHashes", "typed")
@@ -100,4 +100,4 @@ def _is_covered(vector: Vector) -> bool:
     needed = BUILT.get(str(vector.entry.get("data"))[:10])
     if needed is None or any(key not in inputs for key in needed):
         return False
-    return "network" not in needed or network(inputs["network"]) is not None
+    return "network" not in needed or find_network(inputs["network"]) is not None

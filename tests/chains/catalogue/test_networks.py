@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.networks import (
     ALL_NETWORKS,
     Network,
     canonical_name,
-    network,
+    find_network,
     network_of_chain,
     relayer_limits,
 )
@@ -27,25 +27,25 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.parametrize("each", ALL_NETWORKS, ids=lambda each: each.name)
 def test_a_network_is_found_by_name_alias_and_chain_id(each: Network) -> None:
-    assert network(each.name) is each
+    assert find_network(each.name) is each
     assert network_of_chain(each.chain_id) is each
-    assert all(network(alias) is each for alias in each.aliases)
+    assert all(find_network(alias) is each for alias in each.aliases)
 
 
 def test_the_names_others_use_are_aliases() -> None:
-    assert network("polygon") is network("matic")
-    assert network("ethereum") is network("mainnet")
+    assert find_network("polygon") is find_network("matic")
+    assert find_network("ethereum") is find_network("mainnet")
 
 
 def test_the_case_of_a_name_or_an_alias_does_not_matter() -> None:
-    assert network("SEPOLIA") is network("sepolia")
-    assert network("Polygon") is network("matic")
+    assert find_network("SEPOLIA") is find_network("sepolia")
+    assert find_network("Polygon") is find_network("matic")
     assert [canonical_name(text) for text in ("ARBITRUM-One", "Ethereum", "Fiat")] == ["arbitrum-one", "mainnet", "fiat"]
 
 
 @pytest.mark.parametrize("name", ["", "fiat", "Base ", "solana"])
 def test_an_unknown_name_is_no_network(name: str) -> None:
-    assert network(name) is None
+    assert find_network(name) is None
 
 
 def test_an_unknown_chain_is_no_network() -> None:

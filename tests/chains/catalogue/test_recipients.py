@@ -10,7 +10,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.chains.calldata.erc6492 import SENDER
 from chalicelib.chains.catalogue.contracts import address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
-from chalicelib.chains.catalogue.recipients import RESERVED, recipient
+from chalicelib.chains.catalogue.recipients import RESERVED, parse_recipient
 from chalicelib.chains.catalogue.tokens import find_tokens, require_token
 from tests.fakes.escrows import CONTRACTS
 
@@ -22,7 +22,7 @@ WALLET_TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
 def test_every_contract_of_every_network_is_refused_by_its_name(chain: object) -> None:
     for name, address in contracts_on(chain.name).items():  # type: ignore[attr-defined]
         with pytest.raises(BadRequest, match="is the contract of .*funds sent there are lost"):
-            recipient(address, "tron" if address.startswith("T") else "evm", {})
+            parse_recipient(address, "tron" if address.startswith("T") else "evm", {})
         assert name
 
 
@@ -34,7 +34,7 @@ def test_no_contract_whose_address_stands_in_the_code_is_a_payee() -> None:
     assert len(addresses) > 50 and others < addresses
     for address in addresses - others:
         with pytest.raises(BadRequest, match="funds sent there are lost"):
-            recipient(address, "evm", {})
+            parse_recipient(address, "evm", {})
 
 
 def test_every_token_of_the_catalogue_is_refused() -> None:
@@ -42,22 +42,22 @@ def test_every_token_of_the_catalogue_is_refused() -> None:
     assert len(tokens) > 50
     for token in tokens:
         with pytest.raises(BadRequest, match="is the contract of"):
-            recipient(token.address, "tron" if token.type == "TRC20" else "evm", {})
+            parse_recipient(token.address, "tron" if token.type == "TRC20" else "evm", {})
 
 
 def test_a_contract_is_refused_in_any_case_of_its_letters() -> None:
     proxy = address_of("ERC20FeeProxy", "base")
     for text in (proxy, proxy.lower(), "0x" + proxy[2:].upper()):
         with pytest.raises(BadRequest, match="is the contract of ERC20FeeProxy"):
-            recipient(text, "evm", {})
+            parse_recipient(text, "evm", {})
     with pytest.raises(BadRequest, match="is the contract of USDC-base"):
-        recipient(require_token("USDC-base").address.lower(), "evm", {})
+        parse_recipient(require_token("USDC-base").address.lower(), "evm", {})
 
 
 def test_the_zero_address_is_refused_in_both_spellings() -> None:
     for text, family in ((ZERO_ADDRESS, "evm"), (tron_address_of(bytes(20)), "tron")):
         with pytest.raises(BadRequest, match="is the zero address: funds sent there are lost"):
-            recipient(text, family, {})
+            parse_recipient(text, family, {})
 
 
 @pytest.mark.parametrize("number", [*range(1, 0x12), 0x64, 0x100, 0x1000, 0x800A, 0xDEAD, 0x1000001, RESERVED - 1])
@@ -65,21 +65,21 @@ def test_an_address_that_is_reserved_for_code_of_the_network_or_burns_tokens_is_
     raw = number.to_bytes(20)
     for text, family in (("0x" + raw.hex(), "evm"), (tron_address_of(raw), "tron")):
         with pytest.raises(BadRequest, match="is an address that nobody has the key of: funds sent there are lost"):
-            recipient(text, family, {})
-    assert recipient(f"0x{RESERVED + number:040x}", "evm", {})
+            parse_recipient(text, family, {})
+    assert parse_recipient(f"0x{RESERVED + number:040x}", "evm", {})
 
 
 def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:
-    assert recipient(WALLET.lower(), "evm", {}).lower() == WALLET.lower()
-    assert recipient(WALLET.lower(), "evm", {}) != WALLET.lower()
-    assert recipient(WALLET_TRON, "tron", {}) == WALLET_TRON
+    assert parse_recipient(WALLET.lower(), "evm", {}).lower() == WALLET.lower()
+    assert parse_recipient(WALLET.lower(), "evm", {}) != WALLET.lower()
+    assert parse_recipient(WALLET_TRON, "tron", {}) == WALLET_TRON
     with pytest.raises(BadRequest, match="Invalid EVM address"):
-        recipient(WALLET_TRON, "evm", {})
+        parse_recipient(WALLET_TRON, "evm", {})
 
 
 @pytest.mark.parametrize("name", CONTRACTS.names)
 def test_a_contract_that_only_the_setting_names_is_refused_by_its_name(name: str) -> None:
     address = CONTRACTS.names[name]
-    assert recipient(address, "evm", {}) == address
+    assert parse_recipient(address, "evm", {}) == address
     with pytest.raises(BadRequest, match=f"is the contract of {name}, .*funds sent there are lost"):
-        recipient(address.lower(), "evm", {"sepolia": CONTRACTS})
+        parse_recipient(address.lower(), "evm", {"sepolia": CONTRACTS})

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.addresses import address_of_family
 from chalicelib.chains.catalogue.data import InvalidData
-from chalicelib.chains.catalogue.networks import ALL_NETWORKS, network
+from chalicelib.chains.catalogue.networks import ALL_NETWORKS, find_network
 from chalicelib.chains.catalogue.tokens import (
     Token,
     _tokens_of,
@@ -173,7 +173,7 @@ def test_a_token_is_found_at_its_address() -> None:
 
 
 def test_every_network_of_a_token_is_known() -> None:
-    assert {each.network for each in find_tokens() if network(each.network) is None} == {"fiat"}
+    assert {each.network for each in find_tokens() if find_network(each.network) is None} == {"fiat"}
 
 
 def test_a_token_has_the_family_of_its_network_and_fiat_has_none() -> None:
@@ -187,7 +187,7 @@ def test_every_native_coin_has_18_decimals() -> None:
 
 
 def test_a_token_without_decimals_or_address_is_refused_with_the_file_and_its_name() -> None:
-    chain = network("base")
+    chain = find_network("base")
     assert chain is not None
     with pytest.raises(InvalidData, match=r"catalogue/data/tokens\.json: NEW on base has no address and no decimals"):
         list(_tokens_of(chain, {"contracts": {"base": {"NEW": {"priceId": "new"}}}}))

@@ -19,7 +19,7 @@ from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_T
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.recording.valuing import Accepted, needs_valuation_rate, valuation
 from chalicelib.payments.requests.references import reference_topic
-from chalicelib.payments.scanning.transfer_log import PayableId, entries
+from chalicelib.payments.scanning.transfer_log import PayableId, entries_of
 from tests.fakes.world import START
 from tests.oracles.node import ask_detection
 from tests.payments.recording.test_valuing import request_of
@@ -68,7 +68,7 @@ def ours(invoice: Token, payment: Token, logs: list[dict[str, Any]]) -> list[dic
     topic, address = reference_topic(REFERENCE), None if payment.is_native else payment.address.lower()
     dated = (replace(each, paid_at=START) for each in transfers_of("mainnet", logs) if each.reference_topic == topic)
     found = []
-    for each in entries(dated, {topic: PayableId(request.payable_id, request.account_id)}, START):
+    for each in entries_of(dated, {topic: PayableId(request.payable_id, request.account_id)}, START):
         entry = replace(each, path_amount=BaseUnits(each.amount))
         if entry.payee != PAYEE.lower() or entry.token_address != address or needs_valuation_rate(request, entry, ACCEPTED):
             continue

@@ -8,7 +8,7 @@ from eth_abi import decode
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.payments.payable.rules import SourceToken
@@ -38,7 +38,7 @@ def test_an_exact_approval_comes_first_and_then_the_deposit(world: Bridged) -> N
     body = world.pay(payment)
     grant, deposit = body["transactions"]
     assert approval(grant) == (USDC_BASE, SPOKE.lower(), 12_625_000 + COST)
-    base = network("base")
+    base = find_network("base")
     assert base is not None
     bridged = read_source(base, deposit["to"], deposit["data"])
     assert bridged is not None

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.readings import AccountResources, CallEnergy, ResourcePrices, ResourceReading
-from chalicelib.checkout.resources.rules import Problem, ResourceQuote, Step, advice, contradicts, quote, worst
+from chalicelib.checkout.resources.rules import Problem, ResourceQuote, Step, advice, contradicts, quote_steps, worst
 
 APPROVE, PAY = Transaction("token", "0x01", 0), Transaction("proxy", "0x02", 0)
 PRICES = ResourcePrices(BaseUnits(100), BaseUnits(1000), BaseUnits(1_100_000))
@@ -19,7 +19,7 @@ BURNED = 132_000 * 100 + 540_000
 
 
 def quoted(balance: int, reading: ResourceReading = READING, margin: int = 10) -> ResourceQuote:
-    return quote(reading, BaseUnits(balance), STEPS, margin)
+    return quote_steps(reading, BaseUnits(balance), STEPS, margin)
 
 
 def test_free_bandwidth_pays_a_whole_transaction_or_nothing_of_it() -> None:
@@ -80,9 +80,9 @@ def test_a_memo_and_further_signatures_are_burned_besides(has_memo: bool, signat
     prices = replace(PRICES, memo=BaseUnits(1_000_000), signatures=BaseUnits(1_500_000))
     step = replace(STEPS[0], has_memo=has_memo, signatures=signatures)
     reading = replace(READING, prices=prices, calls=READING.calls[:1])
-    found = quote(reading, BaseUnits(2_000_000 + fees), (step,), margin_percent=0)
+    found = quote_steps(reading, BaseUnits(2_000_000 + fees), (step,), margin_percent=0)
     assert (found.steps[0].fees, found.burned, found.problem) == (fees, 2_000_000 + fees, None)
-    assert quote(reading, BaseUnits(2_000_000 + fees - 1), (step,), margin_percent=0).missing == 1
+    assert quote_steps(reading, BaseUnits(2_000_000 + fees - 1), (step,), margin_percent=0).missing == 1
 
 
 def test_of_several_quotes_the_one_that_promises_least_is_believed() -> None:

@@ -156,7 +156,7 @@ def test_the_timeline_tells_what_each_webhook_heard_and_sends_it_again(
             publisher.publish_events(running(), [event["id"]])
             (delivery,) = deliveries_of(event["id"])
             deliver(running(), delivery, 0, in_slow_lane=False)
-            attempted = delivery_store.delivery(running().store, delivery)
+            attempted = delivery_store.find_delivery(running().store, delivery)
             assert attempted is not None and fail(running(), attempted)
         person.sees("payment.confirmed")
         row = person.page.locator(".timeline .delivery")

@@ -82,8 +82,8 @@ def replays_a_failed_webhook(stack: Stack, ann: Person, url: str) -> None:
         ids = deliveries_of(event["id"])
         for each in ids:
             deliver(running(), each, 0, in_slow_lane=True)
-        failed = next(each for each in ids if not (found := delivery_store.delivery(running().store, each)) or found.is_open)
-        attempted = delivery_store.delivery(running().store, failed)
+        failed = next(each for each in ids if not (found := delivery_store.find_delivery(running().store, each)) or found.is_open)
+        attempted = delivery_store.find_delivery(running().store, failed)
         assert attempted is not None and fail(running(), attempted)
     ann.page.reload()
     row = ann.page.locator(".timeline .delivery", has_text="Failed")

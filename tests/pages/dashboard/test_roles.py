@@ -72,7 +72,7 @@ def allows(role: Role, call: str) -> bool:
 def give_role(stack: Stack, person: Person, role: Role) -> None:
     me = person.call("GET", "/v1/auth/me")
     with stack.lock:
-        membership = person_store.membership(running().store, me["id"], me["personId"])
+        membership = person_store.find_membership(running().store, me["id"], me["personId"])
         assert membership is not None
         running().store.write(replace(membership, role=role))
 

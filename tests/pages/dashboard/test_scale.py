@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Route, expect
 
-from chalicelib.base.lists import place
+from chalicelib.base.lists import place_of
 from tests.fakes.memory_tables import Item
 from tests.fakes.world import PREFIX, in_process_tables
 from tests.pages.dashboard.conftest import NewPerson, Person
@@ -26,7 +26,7 @@ def store_copies(person: Person, count: int) -> None:
     table = in_process_tables()[f"{PREFIX}-payments"]
     stored = table.items[payment.key.pk][payment.key.sk]
     for number in range(1, count):
-        listed_at = place(payment.at - timedelta(seconds=number), f"{number:026}")
+        listed_at = place_of(payment.at - timedelta(seconds=number), f"{number:026}")
         table.put(Item({**stored, "sk": {"S": f"{payment.key.sk}#{number}"}, "listed_at": {"S": listed_at}}))
 
 

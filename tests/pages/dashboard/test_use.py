@@ -192,7 +192,7 @@ def test_a_webhook_is_made_tested_and_a_failed_delivery_sent_again(stack: Stack,
         (delivery,) = person.call("GET", f"/v1/webhook/{webhook_id}/deliveries")["deliveries"]
         with stack.lock:  # what takes it from the queue, and the last attempt
             deliver(running(), delivery["id"], 0, in_slow_lane=False)
-            attempted = delivery_store.delivery(running().store, delivery["id"])
+            attempted = delivery_store.find_delivery(running().store, delivery["id"])
             assert attempted is not None and fail(running(), attempted)
         person.page.reload()
         row.locator("summary").click()

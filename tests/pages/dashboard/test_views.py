@@ -111,7 +111,7 @@ def with_evil_texts(stack: Stack, person: Person) -> list[str]:
     person.call("POST", "/v1/webhook/test", {"eventType": "payment.confirmed"}, 201)
     (sent,) = person.call("GET", f"/v1/webhook/{webhook}/deliveries")["deliveries"]
     with stack.lock:
-        delivery = delivery_store.delivery(running().store, sent["id"])
+        delivery = delivery_store.find_delivery(running().store, sent["id"])
         assert delivery is not None
         running().store.write(replace(delivery, attempts=(Attempt(delivery.created_at, 500, None, EVIL, 5),)))
     StoredEvents(stack, person).of("payment.unexpected", requestId=request_id, reference=evil, labels=[evil])

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.payments.links.errors import LinkCompleted
-from chalicelib.payments.links.outcomes import outcomes
+from chalicelib.payments.links.outcomes import find_outcomes
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.sent_transactions import MAX_ASKED, Outcome
@@ -32,7 +32,7 @@ def pays(world: World, payable: PayableLink, amount: int | None = None) -> str:
 
 
 def outcomes_of(world: World, payable: PayableLink, *hashes: str) -> list[tuple[Outcome, int]]:
-    found = outcomes(world.services, world.load(payable), hashes)[: len(hashes)]
+    found = find_outcomes(world.services, world.load(payable), hashes)[: len(hashes)]
     assert [each.tx_hash for each in found] == list(hashes)
     return [(each.outcome, each.excess) for each in found]
 
@@ -90,12 +90,12 @@ def test_a_surplus_that_is_next_to_nothing_is_told_to_its_sender_alone(world: Wo
     pays(world, payment)
     dust = pays(world, payment, 1)
     assert outcomes_of(world, payment, dust) == [(Outcome.SURPLUS, 1)]
-    assert outcomes(world.services, world.load(payment), ()) == ()
+    assert find_outcomes(world.services, world.load(payment), ()) == ()
 
 
 def test_no_more_are_looked_up_than_can_be_asked_for(world: World) -> None:
     payment = world.create_link()
-    assert len(outcomes(world.services, payment, [f"0x{number:064x}" for number in range(40)])) == MAX_ASKED
+    assert len(find_outcomes(world.services, payment, [f"0x{number:064x}" for number in range(40)])) == MAX_ASKED
 
 
 def test_a_refund_is_no_payment_that_counted(world: World) -> None:

@@ -72,11 +72,11 @@ def test_the_rate_of_a_past_time_is_what_both_sources_say_of_it(world: World) ->
     then = world.now
     world.advance(6 * 3600)
     world.prices.set("USD", "USDC", "1.25")
-    assert flows.at(world.services, USD, USDC, then).fraction == Fraction("1.0003")
-    assert flows.at(world.services, USD, USDC, world.now - timedelta(minutes=4)).fraction == Fraction("1.25")
+    assert flows.rate_at(world.services, USD, USDC, then).fraction == Fraction("1.0003")
+    assert flows.rate_at(world.services, USD, USDC, world.now - timedelta(minutes=4)).fraction == Fraction("1.25")
     world.prices.api.off_by = Decimal("1.02")
     with pytest.raises(RateUnavailable, match="did not agree at that time"):
-        flows.at(world.services, USD, USDC, then)
+        flows.rate_at(world.services, USD, USDC, then)
 
 
 class Lines:
@@ -171,14 +171,14 @@ def test_without_a_price_source_the_contracts_feeds_alone_value_what_was_paid(
     expected = flows.current(world.services, USD, USDC).fraction
     monkeypatch.setattr(FakePrices, "is_configured", False)
     on_mainnet = token("USDC-mainnet")
-    assert flows.at(services, USD, on_mainnet, world.now).fraction == expected
+    assert flows.rate_at(services, USD, on_mainnet, world.now).fraction == expected
     with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
         flows.current(services, USD, on_mainnet)
     assert flows.current_or_none(services, USD, on_mainnet) is None
     assert lines.messages == []
     world.prices.feeds.age = timedelta(days=2)
     with pytest.raises(RateUnavailable, match="was out of date at that time"):
-        flows.at(services, USD, on_mainnet, world.now)
+        flows.rate_at(services, USD, on_mainnet, world.now)
     assert lines.messages == ["no exchange rate"]
 
 
@@ -214,7 +214,7 @@ def test_a_payment_that_waits_for_a_rate_nobody_has_is_logged(world: World) -> N
     lines = Lines()
     services = replace(world.services, log=lines)  # type: ignore[arg-type]
     with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
-        flows.at(services, USD, token("BNB-bsc"), world.now - 2 * HOUR)
+        flows.rate_at(services, USD, token("BNB-bsc"), world.now - 2 * HOUR)
     with pytest.raises(RateUnavailable, match="This deployment has no exchange rate"):
-        flows.at(services, USD, token("BNB-bsc"), world.now)
+        flows.rate_at(services, USD, token("BNB-bsc"), world.now)
     assert lines.messages == ["no exchange rate"] * 2

@@ -409,10 +409,10 @@ def test_a_crash_at_any_call_leaves_the_books_and_events_complete_in_the_end(cal
         dying = world.start(client=FragileClient(world.client, tripwire))
         with suppress(Crash):
             scan_chain(dying, json.dumps({"network": "sepolia"}))
-            flows.record(dying, payment.payable_id)
+            flows.record_payable(dying, payment.payable_id)
         world.advance(LEASE.total_seconds() + 61)
         world.tick()
-        flows.sweep(world.services)
+        flows.queue_overdue(world.services)
         world.record()
         world.drain()
         sweep_outbox(world.services)

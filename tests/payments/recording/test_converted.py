@@ -118,9 +118,9 @@ def test_a_conversion_whose_path_cannot_be_read_is_valued_by_the_rate_and_holds_
     assert [each.path_amount for each in logged(world)] == [None]
     assert load_request(world.services, request).paid == 0
     world.prices.feeds.is_down = False
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.advance(60)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     (payment,) = payments(world, request)
     assert (payment.value, payment.type) == (USD_AMOUNT, PaymentKind.CONVERSION)
@@ -139,7 +139,7 @@ def test_without_a_price_source_what_the_contracts_convert_is_valued_by_their_fe
     assert [each.path_amount for each in logged(world)] == [None, None]
     world.prices.feeds.is_down = False
     world.advance(600)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     for request in (converted, paid):
         assert load_request(world.services, request).status is RequestStatus.PAID
@@ -202,12 +202,12 @@ def test_a_payment_waits_for_a_rate_and_holds_no_other_payable_up(world: World) 
     assert load_request(world.services, quoted).status is RequestStatus.PAID
     assert scan_store.has_work(world.services.store, [waiting.payable_id])
     world.advance(60)
-    assert flows.sweep(world.services) == 1
+    assert flows.queue_overdue(world.services) == 1
     world.record()
     assert scan_store.has_work(world.services.store, [waiting.payable_id]), "there is still no rate"
     world.prices.api.is_down = False
     world.advance(60)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     after = load_request(world.services, waiting)
     assert after.paid == 2 * USD_AMOUNT
@@ -241,7 +241,7 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
     assert load_request(world.services, request).paid == USD_AMOUNT // 2, "a removed payment waits for no rate"
     world.prices.feeds.is_down = False
     world.advance(60)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     assert not scan_store.has_work(world.services.store, [request.payable_id])
     assert load_request(world.services, request).paid == USD_AMOUNT // 2 + 99, "the unit is worth 99 of a dollar's 10^8"
@@ -252,7 +252,7 @@ def test_a_payment_that_waits_for_a_rate_holds_up_nothing_else_of_its_request(wo
 
 def sweep(world: World, seconds: float = 60) -> None:
     world.advance(seconds)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
 
 
@@ -362,7 +362,7 @@ def test_a_payment_that_waits_for_a_rate_is_undone_or_moved_by_a_fork(world: Wor
     assert load_request(world.services, request).paid == 0
     world.prices.api.is_down = False
     world.advance(60)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     assert not scan_store.has_work(world.services.store, [request.payable_id])
     assert load_request(world.services, request).paid == (0 if moved_by is None else USD_AMOUNT)
@@ -480,13 +480,13 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
     world.prices.api.is_down = False
     scan(world)
     world.advance(600)
-    flows.sweep(world.services)
+    flows.queue_overdue(world.services)
     world.record()
     silent.clear()
     for _ in range(3):
         scan(world)
         world.advance(60)
-        flows.sweep(world.services)
+        flows.queue_overdue(world.services)
         world.record()
     after, found = load_request(world.services, request), payments(world, request)
     stands = [each for each in found if each.status is PaymentStatus.CONFIRMED]

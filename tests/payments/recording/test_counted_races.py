@@ -60,7 +60,7 @@ def test_recorders_of_one_account_count_every_payment_once_and_a_fork_takes_it_b
     scanning.scan(world.services, "sepolia")
 
     def record(token: str) -> int:
-        return flows.record(world.start(cloud.client("dynamodb")), token)
+        return flows.record_payable(world.start(cloud.client("dynamodb")), token)
 
     with ThreadPoolExecutor(2 * LINKS) as pool:  # two recorders for each link
         recorded = sum(pool.map(record, [link.link.token for link in made] * 2))

@@ -69,7 +69,7 @@ def sweep_after_a_lost_hint(world: World, services: Services) -> None:
     scan_chain(world.services, '{"network": "sepolia"}')
     world.queue.messages.clear()
     world.advance(60)
-    flows.sweep(services)
+    flows.queue_overdue(services)
     world.record(services)
 
 
@@ -81,7 +81,7 @@ def recover(world: World) -> None:
     while world.queue.messages or is_work_left(world):
         assert world.now < START + timedelta(days=1), "the sweeps do not come to an end"
         world.advance(120)
-        flows.sweep(world.services)
+        flows.queue_overdue(world.services)
         outbox.sweep(world.services)
         world.drain()
 

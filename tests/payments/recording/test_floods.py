@@ -116,7 +116,7 @@ def test_5000_transfers_of_one_unit_keep_100_payments_and_their_exact_sum_and_de
     world.chain.pay_too(other.requests[0])
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    assert flows.record(world.services, other.link.token) == 1
+    assert flows.record_payable(world.services, other.link.token) == 1
     assert world.load(other).link.status is LinkStatus.COMPLETED
     assert world.load(dusty).requests[0].paid == 0, "its transfers are recorded on their own"
     world.record()
@@ -137,7 +137,7 @@ def test_a_batch_of_200_that_is_paid_at_once_is_recorded_in_20_transactions(worl
         world.chain.pay_too(request)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    calls = calls_of(world, lambda: flows.record(world.services, batch.link.token))
+    calls = calls_of(world, lambda: flows.record_payable(world.services, batch.link.token))
     assert calls["TransactWriteItems"] == 20
     after = world.load(batch)
     assert after.link.status is LinkStatus.COMPLETED
@@ -194,7 +194,7 @@ def test_a_request_with_100_000_payments_costs_the_recorder_the_same_calls_and_b
         world.chain.mine(2)
         scanning.scan(world.services, "sepolia")
         with traffic(world.client) as measured:
-            assert flows.record(world.services, payment.link.token) == 1
+            assert flows.record_payable(world.services, payment.link.token) == 1
         return measured
 
     few, many = cost_of_one_more(10, dust=0), cost_of_one_more(1_999, dust=98_001)
@@ -270,7 +270,7 @@ def test_a_recorder_that_runs_out_of_time_queues_another_run_and_all_is_recorded
     scanning.scan(world.services, "sepolia")
     world.queue.messages.clear()
     slow = world.start(SlowTransactions(world, 11))
-    assert flows.record(slow, payment.link.token) == 2 * TRANSFERS_PER_PART, "a run ends after 20 seconds"
+    assert flows.record_payable(slow, payment.link.token) == 2 * TRANSFERS_PER_PART, "a run ends after 20 seconds"
     waiting = [message.body for message in world.queue.messages if message.queue.endswith("recordings")]
     assert waiting == [f'{{"account": "acct", "bills": ["{payment.link.token}"]}}']
     world.record(slow)

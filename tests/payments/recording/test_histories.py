@@ -183,7 +183,7 @@ class History:
     def wait(self) -> None:
         """Leases end, and the sweep runs."""
         self.world.advance(LEASE.total_seconds())
-        flows.sweep(self.world.services)
+        flows.queue_overdue(self.world.services)
 
     def settle(self) -> None:
         """Nothing new happens until all blocks are read and all is recorded."""

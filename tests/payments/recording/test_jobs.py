@@ -78,7 +78,7 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
         assert may_commit.wait(patience())
 
     paused = world.start(Interposed(world.client, "transact_write_items", pause))
-    first = Thread(target=flows.record, args=(paused, token))
+    first = Thread(target=flows.record_payable, args=(paused, token))
     first.start()
     assert has_read.wait(patience())
     world.chain.pay(payment.requests[0], amount=7_500_000)
@@ -90,7 +90,7 @@ def test_a_run_records_newer_work_that_a_run_beside_it_leaves_to_it(world: World
         first.join()
 
     beside = world.start(Interposed(world.client, "transact_write_items", let_the_first_finish))
-    assert flows.record(beside, token) == 0
+    assert flows.record_payable(beside, token) == 0
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 
 
@@ -172,7 +172,7 @@ def test_a_payable_that_fails_stops_no_other_of_its_message(world: World, monkey
     world.scan()
     first, second = world.create_link(), world.create_link()
     (turn,) = pay_at_once(world, [first, second])
-    read = link_store.payable
+    read = link_store.load_payable
 
     def broken(store: Store, payable_id: str) -> Payable | None:
         if payable_id == first.link.token:
@@ -180,7 +180,7 @@ def test_a_payable_that_fails_stops_no_other_of_its_message(world: World, monkey
         return read(store, payable_id)
 
     with monkeypatch.context() as patch:
-        patch.setattr(link_store, "payable", broken)
+        patch.setattr(link_store, "load_payable", broken)
         with pytest.raises(SweepIncomplete):
             record_transfers(world.services, turn.body)
     assert world.load(second).link.status is LinkStatus.COMPLETED
@@ -193,8 +193,8 @@ def test_work_of_a_link_that_does_not_exist_is_dropped(world: World) -> None:
     world.client.delete_item(
         TableName=f"{PREFIX}-payments", Key={"pk": {"S": f"LINK#{payment.link.token}"}, "sk": {"S": "LINK"}}
     )
-    assert flows.record(world.services, payment.link.token) == 0
-    assert flows.record(world.services, payment.link.token) == 0
+    assert flows.record_payable(world.services, payment.link.token) == 0
+    assert flows.record_payable(world.services, payment.link.token) == 0
 
 
 def test_the_sweep_queues_each_link_with_work_once_when_it_is_30_seconds_old(world: World) -> None:

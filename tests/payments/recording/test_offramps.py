@@ -75,7 +75,7 @@ def test_an_end_whose_payment_is_not_at_hand_waits_and_is_no_crash(world: World)
     watched(world)
     status = {"status": OrderStatus.FIAT_SENT, "provider_status": "fiat_sent", "sequence": 6}
     request = store_order(world.services, **status)
-    payable = link_store.payable(world.services.store, request.payable_id)
+    payable = link_store.load_payable(world.services.store, request.payable_id)
     assert payable is not None and payable.order is not None
     is_paid = replace(payable.requests[0], status=RequestStatus.PAID)
     found = follow_payment(payable, payable.order, is_paid, None, False, event_context(world.services))
@@ -145,7 +145,7 @@ def test_a_crash_at_any_call_while_a_payment_is_recorded_tells_of_it_once(before
                 world.scan(world.start(FragileClient(client, wire)))
             world.advance(600)
             world.scan()
-            flows.sweep(world.services)
+            flows.queue_overdue(world.services)
             world.record()
             sweep_outbox(world.services)
             assert notified(world) == processing("initiated"), fatal

@@ -70,7 +70,7 @@ def scan_and_record(services: Services, payable_id: str) -> int:
     """What the two consumers do, without waiting for the hint; returns how many transfers this process recorded."""
     with suppress(WriteConflict):
         scanning.scan(services, "sepolia")
-    return flows.record(services, payable_id)
+    return flows.record_payable(services, payable_id)
 
 
 @rehearsed
@@ -110,7 +110,7 @@ def test_parallel_payments_of_one_request_are_all_counted(cloud: Cloud, world: W
         world.chain.pay(payment.requests[0], amount=1_000_000)
     world.chain.mine(2)
     scanning.scan(world.services, "sepolia")
-    results = in_parallel(lambda services: flows.record(services, payment.link.token), cloud, world)
+    results = in_parallel(lambda services: flows.record_payable(services, payment.link.token), cloud, world)
     assert sum(result for result in results if isinstance(result, int)) == 5
     assert world.load(payment).requests[0].paid == 5_000_000
     assert world.load(payment).requests[0].payment_count == 5

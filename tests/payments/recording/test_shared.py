@@ -69,7 +69,7 @@ def test_40_requests_paid_in_one_transaction_are_recorded_in_four(world: World) 
     world.chain.mine(2)
     assert scanning.scan(world.services, "sepolia") == 40
     with counted(world.client) as calls:
-        assert flows.record(world.services, payment.link.token) == 40
+        assert flows.record_payable(world.services, payment.link.token) == 40
     assert calls.by_operation["TransactWriteItems"] == 4
     assert calls.by_operation["BatchGetItem"] == 2 * 4, "the entries of the log, and what became of them"
     after = world.load(payment)
@@ -118,7 +118,7 @@ def test_two_requests_that_are_paid_at_the_same_moment_complete_their_link(world
         world.scan()
 
     first = world.start(Interposed(world.client, "transact_write_items", pay_the_other))
-    assert flows.record(first, payment.link.token) == 0
+    assert flows.record_payable(first, payment.link.token) == 0
     after = world.load(payment)
     assert [request.status for request in after.requests] == [RequestStatus.PAID, RequestStatus.PAID]
     assert after.link.status is LinkStatus.COMPLETED

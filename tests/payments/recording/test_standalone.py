@@ -110,7 +110,7 @@ def test_a_fork_takes_a_payment_back_and_returns_it(world: World) -> None:
 def test_a_request_without_a_link_is_no_link(world: World) -> None:
     request = created(world)
     assert link_store.payable_link(world.services.store, request.payable_id) is None
-    assert link_store.payable(world.services.store, request.payable_id) == Payable((request,))
+    assert link_store.load_payable(world.services.store, request.payable_id) == Payable((request,))
 
 
 def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:
@@ -121,7 +121,7 @@ def test_work_whose_hint_was_lost_is_found_by_the_sweep(world: World) -> None:
     world.queue.messages.clear()
     assert scan_store.has_work(world.services.store, [request.payable_id])
     world.advance(60)
-    assert flows.sweep(world.services) == 1
+    assert flows.queue_overdue(world.services) == 1
     world.record()
     assert load_request(world.services, request).status is RequestStatus.PAID
     assert not scan_store.has_work(world.services.store, [request.payable_id])
@@ -162,8 +162,8 @@ def record_beside_another(position: int) -> int:
         world.chain.mine(2)
         scanning.scan(world.services, "sepolia")
         world.queue.messages.clear()
-        turn = Interruption(position, lambda: flows.record(world.services, request.payable_id))
-        flows.record(world.start(FragileClient(client, turn)), request.payable_id)
+        turn = Interruption(position, lambda: flows.record_payable(world.services, request.payable_id))
+        flows.record_payable(world.start(FragileClient(client, turn)), request.payable_id)
         after = load_request(world.services, request)
         assert (after.paid, after.payment_count, after.status) == (12_500_001, 3, RequestStatus.PAID)
         assert [body["event"] for body in notified(world)].count("payment.confirmed") == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests import store as request_store
@@ -77,7 +77,7 @@ def test_it_begins_at_most_a_range_and_ten_minutes_before_the_first_request(worl
     cursor = first_cursor(
         world.services,
         chain,
-        network("sepolia"),  # type: ignore[arg-type]
+        find_network("sepolia"),  # type: ignore[arg-type]
         len(world.chain.blocks) - 1,
         2,
     )
@@ -92,7 +92,7 @@ def test_it_begins_at_the_first_block_of_a_chain_that_is_younger_than_its_first_
         world.create_link()
         world.chain.clock = world.clock
         pass_time(world, 5000)
-        sepolia = network("sepolia")
+        sepolia = find_network("sepolia")
         assert sepolia is not None
         head = len(world.chain.blocks) - 1
         assert first_cursor(world.services, world.services.chains.of("sepolia"), sepolia, head, 2).scanned_to == 0

@@ -196,13 +196,13 @@ def test_a_hint_that_fails_breaks_nothing_and_the_sweep_finds_the_work(world: Wo
     world.chain.pay(payment.requests[0])
     assert scan(world, world.start(queue=FailingQueue())) == 1
     assert world.queue.messages == []
-    assert recording.sweep(world.services) == 0, "younger than 30 seconds"
+    assert recording.queue_overdue(world.services) == 0, "younger than 30 seconds"
     world.advance(31)
-    assert recording.sweep(world.start(queue=FailingQueue())) == 1
-    assert recording.sweep(world.services) == 1
+    assert recording.queue_overdue(world.start(queue=FailingQueue())) == 1
+    assert recording.queue_overdue(world.services) == 1
     world.record()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
-    assert recording.sweep(world.services) == 0
+    assert recording.queue_overdue(world.services) == 0
 
 
 def test_a_node_that_refuses_every_range_is_asked_for_smaller_ones_down_to_one_block_and_once_for_that(
@@ -388,14 +388,14 @@ def test_what_a_tick_logged_before_it_died_is_undone_if_a_fork_removes_it_unnoti
     with pytest.raises(Crash):
         flows.scan(dying, "sepolia")
     world.advance(LEASE.total_seconds())
-    recording.sweep(world.services)
+    recording.queue_overdue(world.services)
     world.record()
     assert world.load(payment).requests[0].paid in (0, 12_500_000)
     world.chain.fork(3)
     world.scan()
     assert world.load(payment).requests[0].paid == 0
     assert cursor(world).unfinished is None
-    recording.sweep(world.services)
+    recording.queue_overdue(world.services)
     world.record()
     assert world.load(payment).requests[0].paid == 0
 

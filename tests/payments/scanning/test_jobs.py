@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.catalogue.networks import network as known_network
+from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.payments.scanning import store
 from chalicelib.payments.scanning.flows import scan

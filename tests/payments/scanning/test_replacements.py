@@ -71,7 +71,7 @@ def test_a_payment_stays_until_every_block_that_replaces_its_own_was_read(loses:
                 flows.scan(world.services, "sepolia")
             has_died = len(calls) >= fatal
             calls_made = len(calls)
-            recording.sweep(world.services)
+            recording.queue_overdue(world.services)
             world.record()
             kept = world.load(payment).link.status is LinkStatus.COMPLETED
             assert kept is has_died, f"died at call {fatal} of {calls_made}"

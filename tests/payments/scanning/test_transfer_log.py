@@ -18,7 +18,7 @@ from chalicelib.payments.scanning.transfer_log import (
     PayableId,
     check_vanished,
     counting,
-    entries,
+    entries_of,
     find_reindexed,
     find_removed,
     find_vanished,
@@ -51,12 +51,12 @@ def entry(number: int = 1, **changes: object) -> LoggedTransfer:
     made = replace(
         TRANSFER, tx_hash=f"0x{number:02}", block_number=number, block_hash=f"0xb{number}", log_index=0, event_key="e-0"
     )
-    (of_log,) = entries([made], {"0xaa": PayableId(f"link{number % 2}", "acct")}, NOW)
+    (of_log,) = entries_of([made], {"0xaa": PayableId(f"link{number % 2}", "acct")}, NOW)
     return replace(of_log, **changes)  # type: ignore[arg-type]
 
 
 def test_an_entry_has_every_fact_of_the_transfer_the_link_and_both_times() -> None:
-    assert entries([TRANSFER], {"0xaa": PayableId("01LINK", "acct")}, NOW) == [
+    assert entries_of([TRANSFER], {"0xaa": PayableId("01LINK", "acct")}, NOW) == [
         LoggedTransfer(
             network="sepolia",
             block_number=77,
@@ -82,13 +82,13 @@ def test_entries_are_in_the_order_of_the_chain() -> None:
     later = replace(TRANSFER, block_number=78, log_index=0)
     second = replace(TRANSFER, log_index=4)
     for order in itertools.permutations([TRANSFER, second, later]):
-        found = entries(order, {"0xaa": PayableId("01LINK", "acct")}, NOW)
+        found = entries_of(order, {"0xaa": PayableId("01LINK", "acct")}, NOW)
         assert [(each.block_number, each.log_index) for each in found] == [(77, 3), (77, 4), (78, 0)]
 
 
 def test_a_transfer_without_the_time_of_its_block_is_no_entry_yet() -> None:
     with pytest.raises(AssertionError, match="times of blocks"):
-        entries([replace(TRANSFER, paid_at=None)], {"0xaa": PayableId("01LINK", "acct")}, NOW)
+        entries_of([replace(TRANSFER, paid_at=None)], {"0xaa": PayableId("01LINK", "acct")}, NOW)
 
 
 def test_a_transfer_of_nothing_is_left_out() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
-from chalicelib.platform.access.audit.rules import cursor_after, entries, entry, entry_id_of
+from chalicelib.platform.access.audit.rules import cursor_after, entries, entry_id_of, make_entry
 from tests.fakes.world import START
 
 ANN = Actor("ann", "person:01", "203.0.113.7", "request-1", "01SESSION")
@@ -25,7 +25,7 @@ def made(actor: Actor = ANN, *accounts: str) -> tuple[AuditEntry, ...]:
 
 
 def test_an_entry_says_who_did_what_to_what_when_and_from_where() -> None:
-    one = entry(ANN, "api_key.created", "01KEY", START, entropy)
+    one = make_entry(ANN, "api_key.created", "01KEY", START, entropy)
     assert one == AuditEntry("ann", one.entry_id, START, "person:01", "api_key.created", "01KEY", "203.0.113.7", "request-1", "01SESSION")
     assert len(one.entry_id) == 26
 
@@ -41,7 +41,7 @@ def test_entries_sort_in_the_order_they_were_written_to_the_microsecond(
     """Also those of one millisecond, which is all that a ULID tells apart, whatever their random parts are."""
     earlier = first.replace(tzinfo=UTC)
     one, other = (
-        entry(ANN, "api_key.created", "01KEY", at, lambda n, random=random: random[:n])  # type: ignore[misc]
+        make_entry(ANN, "api_key.created", "01KEY", at, lambda n, random=random: random[:n])  # type: ignore[misc]
         for at, random in zip((earlier, earlier + timedelta(microseconds=microseconds)), randomness, strict=True)
     )
     assert one.entry_id < other.entry_id

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, lists, place
+from chalicelib.base.lists import Named, Span, lists, place_of
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.platform.storage.items import NewerShape, item_of, update_of
 from chalicelib.platform.storage.store import Store
@@ -54,7 +54,7 @@ class NewNote(Note):
 
     @property
     def listed_at(self) -> str:
-        return place(START, self.note_id)
+        return place_of(START, self.note_id)
 
     @property
     def vanishes_at(self) -> datetime | None:

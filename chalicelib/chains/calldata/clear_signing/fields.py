@@ -98,5 +98,5 @@ def _show_field(path: str, label: str, format: str, params: dict[str, Any] | Non
 
 def _native_coins() -> list[str]:
     """The addresses by which batches name the native coins."""
-    found = (token for each in ALL_NETWORKS if each.family == "evm" for token in find_tokens(each.name))
-    return sorted({token.hash for token in found if token.is_native})
+    found = (known for each in ALL_NETWORKS if each.family == "evm" for known in find_tokens(each.name))
+    return sorted({known.hash for known in found if known.is_native})

@@ -39,7 +39,7 @@ from chalicelib.chains.calldata.lifi import START, SWAP_AND_START
 from chalicelib.chains.calldata.safe import unpack_transactions
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
-from chalicelib.chains.catalogue.networks import network as network_named
+from chalicelib.chains.catalogue.networks import find_network as network_named
 
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 

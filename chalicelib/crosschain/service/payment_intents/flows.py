@@ -237,7 +237,7 @@ def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed 
             "Permit2 may not take the tokens: send approvalCalldata first, or sign approvalPermitPayload too and send "
             "it as signedApprovalPermit"
         )
-    approve = erc2612.permit(intent.token_permit, allowed.signature)
+    approve = erc2612.permit_transaction(intent.token_permit, allowed.signature)
     call = stages.call_of(intent, "permit", approve, read_agreed_code(chain, intent.payer))
     judged = relayer_flows.try_call(services, intent.permit.spender, call)
     if not judged.success:

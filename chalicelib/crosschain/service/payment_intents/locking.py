@@ -68,7 +68,7 @@ def why_gone(services: Services, intent: PaymentIntent) -> str | None:
     """
     calls = [(stages.take_call(intent), TAKE_GAS)]
     if intent.approval_signature is not None and intent.token_permit is not None:
-        approval = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
+        approval = erc2612.permit_transaction(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.append((approval, PERMIT_GAS))
 
     def run(node: "EvmChain") -> tuple[StepResult, ...]:

@@ -129,7 +129,7 @@ def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None,
     is_contract = read_agreed_code(services.chains.evm(intent.network), intent.payer)
     calls = [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
     if intent.approval_signature is not None and intent.token_permit is not None:
-        permit = erc2612.permit(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
+        permit = erc2612.permit_transaction(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
         calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
     *approved, taken = relayer_flows.submit(services, calls)
     is_refused = is_contract.value and taken.status is SubmissionStatus.REFUSED

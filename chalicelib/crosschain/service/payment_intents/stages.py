@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from chalicelib.chains.calldata import across, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import deadline_of
@@ -121,7 +121,7 @@ def deposit_of(intent: PaymentIntent, route: Route) -> Transaction | None:
     It is made in the bridge itself, also where the route leads through the router's contract. Whoever fills it gets
     what is more than needed.
     """
-    source = network(intent.network)
+    source = find_network(intent.network)
     made = read_source(source, route.transaction.to, route.transaction.data) if source is not None else None
     assert made is not None, "a verified route makes a deposit"
     if made.deposit.input_amount > intent.taking:

@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.bridges import (
     source_networks,
     source_token,
 )
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
 from chalicelib.payments.payable.rules import Position, SourceToken
@@ -54,7 +54,7 @@ def check_bridgeable(destination: Token) -> None:
 
 def is_own(destination: Token, source: SourceToken) -> bool:
     """Whether a source is the token and the network that are paid anyway."""
-    chain = network(destination.network)
+    chain = find_network(destination.network)
     return chain is not None and (chain.label, destination.symbol) == (source.chain, source.token)
 
 

@@ -16,7 +16,7 @@ from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.chains import newest_deep
 from chalicelib.crosschain.service.tracking.deposits import deposits_of, request_of
 from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
-from chalicelib.payments.announced.observing import execution, with_proposal
+from chalicelib.payments.announced.observing import find_execution, with_proposal
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -41,7 +41,7 @@ def read_source_chain(
     if announced.safe_tx_hash is not None and tx_hash is None:
         announced, is_unknown = with_proposal(services, payable, announced, unavailable)
         before = announced.scanned_to
-        announced, last, executed = execution(
+        announced, last, executed = find_execution(
             services, chain, announced, newest, require_network(announced.network).log_range
         )
         announced = replace(announced, scanned_to=last if executed is None else before)

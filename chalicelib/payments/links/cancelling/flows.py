@@ -39,7 +39,7 @@ def cancel_request(services: Services, name: str, viewer: Viewer, actor: Actor) 
         return request
     rules.check_request(request, payable)
     _check_recorded(services, request.request_id)
-    entry = audit.entry(actor, "request.cancelled", request.request_id, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "request.cancelled", request.request_id, services.clock(), services.entropy)
     (after,) = _write(services, payable, entry).requests
     return after
 
@@ -60,7 +60,7 @@ def cancel_link(services: Services, token: str, viewer: Viewer, actor: Actor) ->
     if payable.link.status is not LinkStatus.CANCELLED:
         rules.check_link(_with_children(services, payable))
         _check_recorded(services, token, *payable.link.merged_tokens)
-        entry = audit.entry(actor, "secure_payment.cancelled", token, services.clock(), services.entropy)
+        entry = audit.make_entry(actor, "secure_payment.cancelled", token, services.clock(), services.entropy)
         payable = _write(services, payable, entry, *_claiming(services, payable))
     return _finish_cancelling(services, payable)
 
@@ -97,7 +97,7 @@ def _with_children(services: Services, payable: PayableLink) -> PayableLink:
 def _claiming(services: Services, payable: PayableLink) -> tuple[Write, ...]:
     """The multicall that has claimed a payout: written again, so that an announcement of it conflicts."""
     parent_token = payable.link.parent_token
-    parent = link_store.link(services.store, parent_token) if parent_token is not None else None
+    parent = link_store.find_link(services.store, parent_token) if parent_token is not None else None
     return (parent,) if parent is not None and is_live(parent, services.clock()) else ()
 
 

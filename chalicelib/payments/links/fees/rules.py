@@ -9,7 +9,7 @@ from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.requests.rules import invoice_of
@@ -74,7 +74,7 @@ def _check_requested(requested: Fee, family: str, escrows: "Escrows") -> Fee:
     if requested.address is None:
         return requested
     try:
-        return Fee(requested.percentage, recipient(requested.address, family, escrows))
+        return Fee(requested.percentage, parse_recipient(requested.address, family, escrows))
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 

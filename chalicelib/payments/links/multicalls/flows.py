@@ -90,7 +90,7 @@ def find_claimed_tokens(
     """
     claimed = {token: child.link.parent_token for token, child in found.items() if child.link.parent_token}
     claims = {token: parent_token for token, parent_token in claimed.items() if parent_token != own}
-    parents = link_store.links(services.store, dict.fromkeys(claims.values()))
+    parents = link_store.find_links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
             try_write(services.store, Delete(parent))  # False: another process deleted it

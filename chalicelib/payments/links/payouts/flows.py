@@ -75,5 +75,5 @@ def refuse(services: Services, token: str, actor: Actor) -> None:
         raise Conflict(f"Only a pending payout can be refused: this is {link.flow.value}, {link.status.value}")
     if link.payment_type is PaymentType.MULTICALL:
         raise Conflict(f"A multicall pays payouts of their own: refuse its payouts, {', '.join(link.child_tokens)}")
-    entry = audit.entry(actor, "payout.refused", token, services.clock(), services.entropy)
+    entry = audit.make_entry(actor, "payout.refused", token, services.clock(), services.entropy)
     services.store.write(replace(link, status=LinkStatus.COMPLIANCE_FAILED), entry)

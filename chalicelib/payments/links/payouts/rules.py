@@ -9,8 +9,8 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
-from chalicelib.chains.catalogue.networks import Network, network
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.networks import Network, find_network
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
 from chalicelib.payments.links.errors import TronBatchRefused
@@ -135,7 +135,7 @@ def _batch_link(draft: MergeDraft, parent: Link, payables: Sequence[PayableLink]
 
 
 def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
-    chain, token = network(draft.network), token_with_id(draft.currency)
+    chain, token = find_network(draft.network), token_with_id(draft.currency)
     if chain is None:
         name = draft.network[:_MAX_QUOTED]
         raise BadRequest(f"Network {name} is not supported; GET /v2/currencies lists the networks")
@@ -147,7 +147,7 @@ def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
 
 
 def _address(name: str, text: str, chain: Network, terms: Terms) -> str:
-    return parse_field((name,), lambda text: recipient(text, chain.family, terms.requests.escrows), text)
+    return parse_field((name,), lambda text: parse_recipient(text, chain.family, terms.requests.escrows), text)
 
 
 def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:

@@ -12,7 +12,7 @@ from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.contracts import UNIVERSAL_RESOLVER
 from chalicelib.chains.catalogue.networks import require_network
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.nodes import NodesDisagree, every_node
@@ -153,7 +153,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
     if address is None:
         raise BadRequest(f"has no address in ENS for {network}; check how it is written, or {ADVICE}")
     try:
-        recipient(address, "evm", services.settings.escrow_contracts)
+        parse_recipient(address, "evm", services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
     return _Found(address, _names_itself(services, node, address, coin, name, deadline))

@@ -7,7 +7,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import lists, place
+from chalicelib.base.lists import lists, place_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.payments.rates.records import Rate
@@ -158,7 +158,7 @@ class Payment(Record):
 
     @property
     def listed_at(self) -> str:
-        return place(self.at, self.payment_id)
+        return place_of(self.at, self.payment_id)
 
 
 @frozen

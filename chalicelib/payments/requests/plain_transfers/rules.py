@@ -10,7 +10,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
-from chalicelib.chains.catalogue.recipients import recipient
+from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of
 from chalicelib.payments.requests.field_problems import Path, refuse_field
 from chalicelib.payments.requests.plain_transfers.records import PlainTransfer, WatchedAddress
@@ -126,7 +126,7 @@ def amount_to_send(request: Request) -> BaseUnits:
 def _receiver(fee: Fee, token: Token, escrows: "Escrows") -> str:
     assert fee.address is not None, "a fee is charged only with an address"
     try:
-        return recipient(fee.address, family_of(token), escrows)
+        return parse_recipient(fee.address, family_of(token), escrows)
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 

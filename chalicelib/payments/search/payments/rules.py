@@ -10,7 +10,7 @@ from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.recording import counting
 from chalicelib.payments.recording.counting import Facets, Role
-from chalicelib.payments.requests.list_names import PAYMENT, currencies, symbol
+from chalicelib.payments.requests.list_names import PAYMENT, currencies, symbol_of
 from chalicelib.payments.requests.records import DailyCount, Request
 from chalicelib.payments.search.payments.records import Filters
 
@@ -167,8 +167,8 @@ def _has(filters: Filters, facets: Facets) -> bool:
         (filters.type, facets.type),
         (filters.currency, facets.currency),
         (filters.invoice_currency, facets.invoice_currency),
-        (filters.symbol, symbol(facets.currency)),
-        (filters.invoice_symbol, symbol(facets.invoice_currency)),
+        (filters.symbol, symbol_of(facets.currency)),
+        (filters.invoice_symbol, symbol_of(facets.invoice_currency)),
         (filters.network, _network(facets.currency)),
     )
     if filters.payer is not None and facets.role is Role.PAYEE:

@@ -9,7 +9,7 @@ from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import FIAT_DECIMALS_ON_CHAIN, on_chain_decimals
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, require_token, token_with_id
 from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests import list_names
@@ -68,7 +68,7 @@ class PaymentsQuery(Dated):
     @field_validator("network")
     @classmethod
     def _network(cls, name: str | None) -> str | None:
-        found = None if name is None else network(name)
+        found = None if name is None else find_network(name)
         if name is not None and found is None:
             raise rule("is not a network of this service: GET /v2/currencies lists them")
         return found.name if found else None

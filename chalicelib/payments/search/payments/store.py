@@ -13,7 +13,7 @@ MOST_QUERIES = 8
 takes more than one only if most of it is left out by other filters, or if the records have more than 1 MB."""
 
 
-def newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
+def find_newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
     """Up to `limit` payments that are in any of the spans, the newest first."""
     queries = MOST_QUERIES // len(spans)
     found = each_done(lambda span: store.newest(Payment, span, limit, queries), spans, MOST_QUERIES)
@@ -26,7 +26,7 @@ def newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
     return Found(tuple(newest[:limit]), end)
 
 
-def number(store: Store, spans: Sequence[Span], shares: int) -> int | None:
+def count_payments(store: Store, spans: Sequence[Span], shares: int) -> int | None:
     """The number of payments that are in any of some spans; None if that takes too many queries.
 
     `shares` is how many such numbers share the most queries.

@@ -86,7 +86,7 @@ def page(services: Services, wanted: Wanted, cursor: str | None, offset: int, li
     else:
         found = page_at(services.store, Request, wanted.listing, offset, limit, _days(services, wanted))
     tokens = {each.link_token for each in found.records if each.link_token is not None}
-    return Listed(found, link_store.links(services.store, tokens) if tokens else {})
+    return Listed(found, link_store.find_links(services.store, tokens) if tokens else {})
 
 
 def _page_of_link(

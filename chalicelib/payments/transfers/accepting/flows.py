@@ -37,7 +37,7 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
     done = rules.accept_as_paid(payable, request, now, webhooks.event_context(services))
     after = counts.mark_request(done.request)
     added = [Add(*each) for each in counts.amounts([request], [after])]
-    entry = audit.entry(actor, "request.accepted", request.request_id, now, services.entropy)
+    entry = audit.make_entry(actor, "request.accepted", request.request_id, now, services.entropy)
     services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
     webhooks.queue_publishing(services, [done.event])
     return with_next_version(after)

@@ -15,7 +15,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 _ENTRY_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 
 
-def entry(actor: Actor, action: str, target: str, now: datetime, entropy: Entropy) -> AuditEntry:
+def make_entry(actor: Actor, action: str, target: str, now: datetime, entropy: Entropy) -> AuditEntry:
     """An audit entry. `action` is `<resource>.<verb>`, such as `api_key.created`."""
     return AuditEntry(
         account_id=actor.account_id,
@@ -56,7 +56,9 @@ def entries(
 ) -> tuple[AuditEntry, ...]:
     """One entry for the actor's own account and one for each of `accounts`; the latter do not identify the actor."""
     concerned = dict.fromkeys((actor.account_id, *accounts))
-    return tuple(entry(_actor_shown_to(account_id, actor), action, target, now, entropy) for account_id in concerned)
+    return tuple(
+        make_entry(_actor_shown_to(account_id, actor), action, target, now, entropy) for account_id in concerned
+    )
 
 
 def entries_of_person(
@@ -72,7 +74,7 @@ def entries_of_person(
 
     It is told to the addresses `mailed_to`, too.
     """
-    made = (entry(replace(actor, account_id=each), action, target, now, entropy) for each in accounts)
+    made = (make_entry(replace(actor, account_id=each), action, target, now, entropy) for each in accounts)
     return tuple(replace(each, mailed_to=mailed_to or None) for each in made)
 
 

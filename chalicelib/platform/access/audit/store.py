@@ -13,7 +13,7 @@ def entries_before(store: Store, account_id: str, entry_id: str | None, limit: i
     return entries
 
 
-def entries(store: Store, account_id: str, entry_ids: Sequence[str]) -> tuple[AuditEntry, ...]:
+def find_entries(store: Store, account_id: str, entry_ids: Sequence[str]) -> tuple[AuditEntry, ...]:
     """The entries of an account with these ids that exist, in this order. One read for a hundred."""
     keys = [AuditEntry.KEY.of(account_id=account_id, entry_id=each) for each in entry_ids]
     found = store.get_many(dict.fromkeys(keys, AuditEntry))

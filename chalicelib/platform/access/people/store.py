@@ -32,18 +32,18 @@ def list_confirmed_addresses(store: Store, person: Person) -> tuple[str, ...]:
     return tuple(each for each in names if each in confirmed)
 
 
-def person(store: Store, person_id: str) -> Person | None:
+def find_person(store: Store, person_id: str) -> Person | None:
     """One read."""
     return store.get(Person, Person.KEY.of(person_id=person_id))
 
 
-def people(store: Store, person_ids: Iterable[str]) -> dict[str, Person]:
+def find_people(store: Store, person_ids: Iterable[str]) -> dict[str, Person]:
     """People by their ids. One read for up to a hundred."""
     wanted = {Person.KEY.of(person_id=each): Person for each in person_ids}
     return {each.person_id: each for each in store.get_many(wanted).values()}
 
 
-def membership(store: Store, account_id: str, person_id: str) -> Membership | None:
+def find_membership(store: Store, account_id: str, person_id: str) -> Membership | None:
     """One read."""
     return store.get(Membership, Membership.KEY.of(account_id=account_id, person_id=person_id))
 

@@ -82,7 +82,7 @@ def settle(payment_intents: PaymentIntents, minutes: int = 6) -> None:
     """What the schedules do, that of the recorder among them."""
     for _ in range(minutes):
         payment_intents.minute()
-        recording.sweep(payment_intents.services)
+        recording.queue_overdue(payment_intents.services)
         payment_intents.world.record()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.chains.calldata.across import decode_message, encode_message
 from chalicelib.chains.calldata.lifi import decode_diamond, decode_receiver_message
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
-from chalicelib.chains.catalogue.networks import network
+from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import step_of
@@ -49,7 +49,7 @@ def test_a_true_quote_passes_and_takes_what_it_deposits_and_its_fees(fees: Any, 
 
 
 def test_what_it_leads_to_is_read_from_the_bytes_alone() -> None:
-    base = network("base")
+    base = find_network("base")
     assert base is not None
     found = read_source(base, address_of(LIFI_DIAMOND, "base"), data(true_call(ASKED, NOW, FEES)))
     assert found is not None
@@ -149,7 +149,7 @@ def test_no_mutation_of_a_true_quote_passes(name: str) -> None:
 def test_any_byte_that_changes_what_happens_is_noticed() -> None:
     """Every byte of both forms but those of texts, ids, referrer and receiver of the event, and of the two times."""
     for call in (true_call(ASKED, NOW), true_call(ASKED, NOW, FEES)):
-        base = network("base")
+        base = find_network("base")
         assert base is not None
         true = read_source(base, address_of(LIFI_DIAMOND, "base"), data(call))
         raw = bytes.fromhex(data(call)[2:])

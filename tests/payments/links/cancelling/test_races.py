@@ -96,7 +96,7 @@ def test_of_a_cancellation_and_a_recorded_payment_one_wins_and_no_money_is_lost(
         with suppress(WriteConflict):
             scanning.scan(services, "sepolia")
         for payable_id in (payment.link.token, alone.request_id):
-            recording.record(services, payable_id)
+            recording.record_payable(services, payable_id)
 
     def cancel_both(services: Services) -> None:
         for act in (

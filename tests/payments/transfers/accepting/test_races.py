@@ -100,7 +100,7 @@ def test_of_an_acceptance_a_cancellation_and_a_recorded_payment_each_is_decided_
     def record(services: Services) -> None:
         with suppress(WriteConflict):
             scanning.scan(services, "sepolia")
-        recording.record(services, payment.link.token)
+        recording.record_payable(services, payment.link.token)
 
     def cancel(services: Services) -> None:
         with suppress(ServiceError):
