@@ -104,7 +104,7 @@ WORKERS = {
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
     "send_mail": ("mail.jobs", 62),
-    "run_commerce": ("commerce.service.running", 128),
+    "run_commerce": ("commerce.service.running", 129),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

@@ -27,7 +27,8 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
-from chalicelib.relayer.rules import IN_FLIGHT, Call, SubmissionStatus
+from chalicelib.relayer.reservations import IN_FLIGHT
+from chalicelib.relayer.rules import Call, SubmissionStatus
 
 _BATCH_CHECKED_EVERY = timedelta(seconds=10)
 _WRITTEN_AT_ONCE = 50

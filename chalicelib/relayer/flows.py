@@ -24,7 +24,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, with_next_version
-from chalicelib.relayer import rules, store
+from chalicelib.relayer import reservations, rules, store
 from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
@@ -45,8 +45,9 @@ from chalicelib.relayer.records import (
     TakenFunds,
     Taking,
 )
+from chalicelib.relayer.reservations import ONE_AT_A_TIME, Limits, Reservation
 from chalicelib.relayer.reverts import Delay, delay_of, is_alone, payer_name
-from chalicelib.relayer.rules import ONE_AT_A_TIME, Budget, Call, Reservation, Submission, SubmissionStatus
+from chalicelib.relayer.rules import Budget, Call, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
 
@@ -272,8 +273,8 @@ def _reserve_calls(
             left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
-        used, now = (known.uses, known.reverts), services.clock()
-        reservation = rules.reserve(account, allowed, reading, budget, now, left, *used)
+        limits = Limits(budget, left, known.uses, known.reverts)
+        reservation = reservations.reserve(account, allowed, reading, limits, services.clock())
         reservation = replace(reservation, submissions=(*reservation.submissions, *_decide_refused(permission.refused)))
         if not reservation.calls:
             return reservation

@@ -1,33 +1,29 @@
-"""Decides which calls are accepted, and what is offered for their gas.
+"""Calls of the service's account, what limits them, and what is offered for their gas.
 
 A call has one nonce for ever. While its transaction is in no block, it may be signed again with higher fees, always
 with the same nonce and effect, so at most one of them is executed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import field, replace
-from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.networks import find_network as network_named
-from chalicelib.chains.nodes.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import (
     UNDER_WAY,
-    AccountUse,
-    RelayedCall,
     RelayedTransaction,
     RelayerAccount,
-    Reverts,
     Role,
     Source,
     TakenFunds,
     Taking,
 )
-from chalicelib.relayer.reverts import delay_of, is_alone, payer_name
+from chalicelib.relayer.reverts import payer_name
 
 GWEI = 10**9
 COIN_DECIMALS = 18
@@ -37,14 +33,6 @@ MOST_GAS = 5_000_000
 MOST_BYTES = 24_000
 """Of calldata. Nodes accept 128 kB of a transaction; an item of DynamoDB has 400 kB, and holds this twice, as text."""
 LONGEST_KEY = 200
-_OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
-"""How the reasons begin with which contracts refuse this sender, or everybody, whatever the call (OpenZeppelin)."""
-IN_FLIGHT = "another transaction of the account is in no block yet"
-TAKEN = "the wallet does not have enough for this payment beside those of it that are under way"
-ONE_AT_A_TIME = "the last call for this payer has no outcome yet"
-ALONE = "a call for one of these payers was reverted, who pays alone for a day"
-_GAS_MARGIN = (5, 4)
-"""How much more gas than estimated a transaction may take: the state may change until its block."""
 _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
 
@@ -185,19 +173,6 @@ class Budget:
         return None if room is None else room * self.account_percent // 100
 
 
-@frozen
-class Reservation:
-    """The records of the calls that are accepted, to be written together, and what each call led to."""
-
-    account: RelayerAccount
-    calls: tuple[RelayedCall, ...]
-    transactions: tuple[RelayedTransaction, ...]
-    submissions: tuple[Submission, ...]
-    uses: tuple[AccountUse, ...] = ()
-    payers: tuple[Reverts, ...] = ()
-    """Of the payers of the calls, whose next ones wait for these."""
-
-
 def market_fees(reading: AccountReading, budget: Budget) -> Fees | None:
     """Fees that hold while the base fee doubles, as far as the highest price permits; None if the present one is above.
 
@@ -220,153 +195,6 @@ def raise_fees(transaction: RelayedTransaction, reading: AccountReading, budget:
 
 def _raise_fee(fee: int) -> int:
     return fee * _RAISE[0] // _RAISE[1] + 1
-
-
-def reserve(
-    account: RelayerAccount,
-    wanted: Sequence[tuple[Call, StepResult]],
-    reading: AccountReading,
-    budget: Budget,
-    now: datetime,
-    left: Mapping[Source, int],
-    uses: Mapping[str, AccountUse] | None = None,
-    reverts: Mapping[str, Reverts] | None = None,
-) -> Reservation:
-    """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
-    state. What a call may cost at most counts towards the limit of the day (UTC), which is never one before that of
-    the account: the clocks of workers differ.
-
-    `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
-    takes. `uses` is what the calls of the day may cost so far, by the account of this service that they are for;
-    `reverts` are by `Call.reverts_of`. A payer has one open call at a time: so however many wallets make theirs revert,
-    each costs the gas of one call in a day.
-    """
-    day = f"{now:%Y-%m-%d}"
-    account = account if account.day >= day else replace(account, day=day, spent=BaseUnits(0))
-    balance, fees, left = reading.balance, market_fees(reading, budget), dict(left)
-    calls: list[RelayedCall] = []
-    transactions: list[RelayedTransaction] = []
-    submissions: list[Submission] = []
-    used = {name: each for name, each in (uses or {}).items() if each.day == day}
-    changed, known, payers = dict[str, AccountUse](), dict(reverts or {}), dict[str, Reverts]()
-    for call, result in wanted:
-        gas = gas_of(call, result)
-        cost = gas * fees.max_fee + call.value if fees else 0
-        prepaid = cost if call.use is Use.PREPAID else 0
-        counted = 0 if call.use is Use.PREPAID else cost + (call.prepays * fees.max_fee if fees else 0)
-        use = used.get(call.account_id) or AccountUse(call.network, call.account_id, day)
-        use = replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
-        spent = account.spent + counted
-        submission = _delay_call(call, [known.get(each) for each in call.reverts_of], now) or _submission(
-            call, result, fees, (spent, use), cost, balance, budget
-        )
-        sources = (call.takes.source, call.takes.of_all_spenders) if call.takes is not None else ()
-        amount, contested = call.takes.amount if call.takes is not None else 0, left.keys() & set(sources)
-        if submission.status is SubmissionStatus.ACCEPTED and any(left[each] < amount for each in contested):
-            submission = Submission(call.key, SubmissionStatus.WAITING, TAKEN)
-        if call.role is Role.GASLESS and account.next_nonce > reading.nonce:
-            submission = Submission(call.key, SubmissionStatus.WAITING, IN_FLIGHT)
-        submissions.append(submission)
-        if submission.status is not SubmissionStatus.ACCEPTED or fees is None:
-            continue
-        transactions.append(_transaction(account, call, gas, fees, now))
-        calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, now))
-        for each in contested:
-            left[each] -= amount
-        for name in call.reverts_of if call.payers and not call.many_open else ():
-            before = known.get(name) or Reverts(call.network, name, 0, now)
-            known[name] = payers[name] = replace(before, open_call=call.key)
-        balance = BaseUnits(balance - cost)
-        nonces = 1 if call.delegate is None else 2
-        account = replace(account, next_nonce=account.next_nonce + nonces, spent=BaseUnits(spent))
-        if counted or prepaid:
-            used[call.account_id] = changed[call.account_id] = use
-    uses_after, payers_after = tuple(changed.values()), tuple(payers.values())
-    return Reservation(
-        account, tuple(calls), tuple(transactions), tuple(submissions), uses_after, payers_after
-    )
-
-
-def gas_of(call: Call, result: StepResult) -> int:
-    """The gas limit with which a call is sent: more than it was estimated to need, or all that it may take."""
-    if call.runs_foreign_code:
-        return call.most_gas
-    return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
-
-
-def _delay_call(call: Call, reverts: Iterable[Reverts | None], now: datetime) -> Submission | None:
-    """What becomes of a call for an account whose last ones were reverted, or for payers of whom one has an open one.
-    What protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such
-    as taking tokens by a permit that somebody else has sent first."""
-    for each in reverts:
-        if each is not None and each.open_call not in (None, call.follows) and not call.many_open:
-            return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
-        if each is not None and call.follows is not None and each.reverted_call == call.follows:
-            continue
-        reason = delay_of(each, now) if call.use is Use.ORDINARY else None
-        if reason is None and len(call.payers) > 1 and is_alone(each, now):
-            reason = ALONE
-        if reason is not None:
-            return Submission(call.key, SubmissionStatus.POSTPONED, reason, is_limited=True)
-    return None
-
-
-def _submission(
-    call: Call,
-    result: StepResult,
-    fees: Fees | None,
-    spent: tuple[int, AccountUse],
-    cost: int,
-    balance: int,
-    budget: Budget,
-) -> Submission:
-    """What becomes of a call that may cost `cost`, with which the day's costs would be `spent`: those of all calls, and
-    those of the calls for its account."""
-    network, room, share = call.network, budget.room(call.use), budget.share(call.use)
-    postponed: str | None = None
-    is_limited = False
-    if call.runs_foreign_code and fees is not None and cost > balance:  # a node does not run it then
-        postponed = f"the service's account on {network} cannot pay for the gas"
-    elif call.value > balance:
-        postponed = f"the service's account on {network} does not have what the call sends"
-    elif result.success is None or (result.reason or "").startswith(_OPERATORS_TROUBLE):
-        postponed = result.reason
-    elif result.success is False:
-        return Submission(call.key, SubmissionStatus.REFUSED, result.reason)
-    elif fees is None:
-        postponed = f"gas on {network} costs more than RELAYER_MAX_FEE_GWEI allows"
-    elif call.use is Use.PREPAID and spent[1].prepaid > budget.daily_limit:
-        postponed = f"calls that were counted before cost this account more than a whole day's limit on {network}"
-    elif room is not None and spent[0] > room:
-        postponed = f"RELAYER_DAILY_LIMITS is reached for today on {network}"
-    elif share is not None and spent[1].spent > share:
-        postponed, is_limited = f"the share of this account in the gas of today on {network} is used up", True
-    elif cost > balance:
-        postponed = f"the service's account on {network} cannot pay for the gas"
-    status = SubmissionStatus.POSTPONED if postponed else SubmissionStatus.ACCEPTED
-    return Submission(call.key, status, postponed, is_limited)
-
-
-def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now: datetime) -> RelayedTransaction:
-    return RelayedTransaction(
-        network=call.network,
-        sender=account.sender,
-        nonce=account.next_nonce,
-        call_key=call.key,
-        to=call.to,
-        data=call.data,
-        value=BaseUnits(call.value),
-        gas_limit=gas,
-        max_fee=fees.max_fee,
-        tip=fees.tip,
-        created_at=now,
-        account_id=call.account_id,
-        payers=call.reverts_of if call.payers else (),
-        takes=call.takes,
-        moves=call.moves,
-        is_counted=call.moves is not None and not call.moves.inward,
-        delegate=call.delegate,
-    )
 
 
 def counts_of_taken(

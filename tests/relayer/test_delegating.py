@@ -13,7 +13,8 @@ from chalicelib.chains.catalogue.contracts import DELEGATE, address_of
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer.keys.secret import SecretSigner
 from chalicelib.relayer.records import RelayedTransaction, RelayerAccount, Role
-from chalicelib.relayer.rules import IN_FLIGHT, Budget, Call, Reservation, SubmissionStatus, reserve
+from chalicelib.relayer.reservations import IN_FLIGHT, Limits, Reservation, reserve
+from chalicelib.relayer.rules import Budget, Call, SubmissionStatus
 from chalicelib.relayer.transactions import authorization_digest, sign
 
 KEY = bytes.fromhex("22" * 32)
@@ -34,7 +35,7 @@ def call(key: str, **changes: Any) -> Call:
 def reserved(next_nonce: int, mined: int, *calls: Call) -> Reservation:
     reading = AccountReading(head=100, nonce=mined, balance=BaseUnits(10**20), base_fee=BaseUnits(10), tip=BaseUnits(1))
     budget = Budget(10**12, 10**20)
-    return reserve(account(next_nonce), [(each, OK) for each in calls], reading, budget, NOW, {})
+    return reserve(account(next_nonce), [(each, OK) for each in calls], reading, Limits(budget), NOW)
 
 
 def test_an_authorization_is_hashed_as_eth_account_does() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.relayer.records import RelayerAccount, Taking
+from chalicelib.relayer.reservations import Limits, reserve
 from chalicelib.relayer.rules import (
     COIN_DECIMALS,
     GWEI,
@@ -22,7 +23,6 @@ from chalicelib.relayer.rules import (
     counts_of_taken,
     market_fees,
     raise_fees,
-    reserve,
     spend_more,
 )
 from tests.relayer.transactions import NOW, TO, transaction
@@ -88,8 +88,8 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
     for left in (cost, cost - 1):
         is_enough = left == cost
         for found in (
-            reserve(ACCOUNT, wanted, reading(balance=left), Budget(10**11, DAILY), NOW, {}),
-            reserve(ACCOUNT, wanted, reading(), Budget(10**11, left), NOW, {}),
+            reserve(ACCOUNT, wanted, reading(balance=left), Limits(Budget(10**11, DAILY)), NOW),
+            reserve(ACCOUNT, wanted, reading(), Limits(Budget(10**11, left)), NOW),
         ):
             assert (found.submissions[0].status is SubmissionStatus.ACCEPTED) == is_enough
 
@@ -97,7 +97,7 @@ def test_a_call_may_cost_exactly_what_is_left() -> None:
 def test_what_one_call_may_cost_is_not_there_for_the_next() -> None:
     cost = 62_500 * (2 * 10**9 + 10**8)
     wanted = [(call(key), StepResult(True, None, 50_000)) for key in ("a", "b", "c")]
-    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Budget(10**11, DAILY), NOW, {})
+    found = reserve(ACCOUNT, wanted, reading(balance=2 * cost), Limits(Budget(10**11, DAILY)), NOW)
     assert [each.status.value for each in found.submissions] == ["accepted", "accepted", "postponed"]
 
 
@@ -126,7 +126,7 @@ def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balanc
 ) -> None:
     account = replace(ACCOUNT, spent=BaseUnits(spent))
     calls = [(call(f"call/{n}", value, gas), step) for n, (value, gas, step) in enumerate(wanted)]
-    found = reserve(account, calls, reading(balance=balance), Budget(10**11, limit), NOW, {})
+    found = reserve(account, calls, reading(balance=balance), Limits(Budget(10**11, limit)), NOW)
     assert [each.key for each in found.submissions] == [each.key for each, _ in calls]
     accepted = [each.key for each in found.submissions if each.status is SubmissionStatus.ACCEPTED]
     assert [each.call_key for each in found.calls] == [each.call_key for each in found.transactions] == accepted
@@ -149,15 +149,15 @@ def test_accepted_calls_have_consecutive_nonces_and_stay_within_limit_and_balanc
 def test_a_new_day_begins_with_nothing_spent() -> None:
     full = replace(ACCOUNT, spent=BaseUnits(10**18))
     budget = Budget(10**11, 10**18)
-    (today,) = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW, {}).submissions
+    (today,) = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), Limits(budget), NOW).submissions
     assert today.status is SubmissionStatus.POSTPONED
-    tomorrow = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), budget, NOW + timedelta(days=1), {})
+    tomorrow = reserve(full, [(call(), StepResult(True, None, 50_000))], reading(), Limits(budget), NOW + timedelta(days=1))
     assert tomorrow.submissions[0].status is SubmissionStatus.ACCEPTED
     assert (tomorrow.account.day, tomorrow.account.spent) == ("2026-03-16", 62_500 * (2 * 10**9 + 10**8))
 
 
 def test_a_call_without_an_estimate_gets_the_most_gas_it_may_take() -> None:
-    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Budget(10**11, DAILY), NOW, {})
+    found = reserve(ACCOUNT, [(call(), StepResult(True)), (call("b", gas_limit=90_000), StepResult(True))], reading(), Limits(Budget(10**11, DAILY)), NOW)
     assert [each.gas_limit for each in found.transactions] == [MOST_GAS, 90_000]
 
 
@@ -168,11 +168,11 @@ def test_a_wallet_gives_no_more_to_calls_than_it_has_left() -> None:
         for key, wallet, amount in (("a", "aa", 6), ("b", "AA", 5), ("c", "aa", 4), ("d", "bb", 100))
     ]
     left = {Taking("0x" + "aa" * 20, TO, TO, BaseUnits(1)).source: 10}
-    found = reserve(ACCOUNT, wanted, reading(), Budget(10**11, DAILY), NOW, left)
+    found = reserve(ACCOUNT, wanted, reading(), Limits(Budget(10**11, DAILY), left), NOW)
     assert [each.status.value for each in found.submissions] == ["accepted", "waiting", "accepted", "accepted"]
     assert [each.nonce for each in found.transactions] == [5, 6, 7]
     refused = [(call, StepResult(False, "no")) for call, _ in wanted]
-    assert reserve(ACCOUNT, refused, reading(), Budget(10**11, DAILY), NOW, left).submissions[1].status.value == "refused"
+    assert reserve(ACCOUNT, refused, reading(), Limits(Budget(10**11, DAILY), left), NOW).submissions[1].status.value == "refused"
     sums = {counter.wallet[-2:]: amounts for counter, amounts in counts_of_taken(found.transactions)}
     assert sums == {"aa": {"under way": 10}, "bb": {"under way": 100}}
     assert [amounts for _, amounts in counts_of_taken(found.transactions, -1)] == [{"under way": -10}, {"under way": -100}]

@@ -16,9 +16,10 @@ from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.platform.services import Services
-from chalicelib.relayer import flows, rules, store
+from chalicelib.relayer import flows, reservations, rules, store
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts, Taking
+from chalicelib.relayer.reservations import Limits
 from chalicelib.relayer.reverts import FREE_REVERTS, payer_name
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
 from tests.fakes.chain import FakeChain, FakeChains
@@ -51,8 +52,8 @@ class Day:
         call = replace(
             Call(f"call/{self.count}", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=use), **changes  # type: ignore[arg-type]
         )
-        made = rules.reserve(
-            self.account, [(call, DRY)], READING, BUDGET, START + timedelta(days=now_days), {}, self.uses
+        made = reservations.reserve(
+            self.account, [(call, DRY)], READING, Limits(BUDGET, {}, self.uses), START + timedelta(days=now_days)
         )
         self.account = made.account
         self.uses |= {each.account_id: each for each in made.uses}
@@ -99,7 +100,7 @@ def test_what_was_counted_while_gas_was_cheap_costs_an_account_no_more_than_a_da
     def capture(account_id: str, number: int, now_days: int = 0) -> rules.Submission:
         call = Call(f"capture/{number}", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=Use.PREPAID)
         now = START + timedelta(days=now_days)
-        made = rules.reserve(day.account, [(call, DRY)], dear, BUDGET, now, {}, day.uses)
+        made = reservations.reserve(day.account, [(call, DRY)], dear, Limits(BUDGET, {}, day.uses), now)
         day.account = made.account
         day.uses |= {each.account_id: each for each in made.uses}
         day.count += made.submissions[0].status is SubmissionStatus.ACCEPTED
@@ -146,7 +147,7 @@ def test_what_a_call_moves_out_of_the_account_is_counted_from_its_acceptance_on(
 ) -> None:
     moves = None if inward is None else Move("permit/1", PAYEE, BaseUnits(10), inward)
     call = Call("call/1", "base", PAYEE, "0x", 0, GAS, moves=moves, account_id="shop")
-    made = rules.reserve(Day().account, [(call, DRY)], READING, BUDGET, START, {}, {})
+    made = reservations.reserve(Day().account, [(call, DRY)], READING, Limits(BUDGET), START)
     assert (made.transactions[0].moves, made.transactions[0].is_counted) == (moves, is_counted)
 
 
@@ -163,10 +164,10 @@ def test_an_account_that_has_used_its_share_waits_alone() -> None:
 def test_what_runs_foreign_code_is_sent_with_its_limit_which_counts() -> None:
     day = Day()
     call = Call("k", "base", PAYEE, "0x", 0, 400_000, account_id="shop", runs_foreign_code=True)
-    made = rules.reserve(day.account, [(call, StepResult(True, None, 26_050))], READING, BUDGET, START, {}, {})
+    made = reservations.reserve(day.account, [(call, StepResult(True, None, 26_050))], READING, Limits(BUDGET), START)
     assert made.transactions[0].gas_limit == 400_000 and made.account.spent == 400_000 * PRICE
     poor = replace(READING, balance=BaseUnits(399_999 * PRICE))
-    refused = rules.reserve(day.account, [(call, StepResult(False, "no funds"))], poor, BUDGET, START, {}, {})
+    refused = reservations.reserve(day.account, [(call, StepResult(False, "no funds"))], poor, Limits(BUDGET), START)
     assert refused.submissions[0].status is SubmissionStatus.POSTPONED
 
 
@@ -182,7 +183,7 @@ def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, 
     def submitted(account_id: str, use: Use, seconds: int) -> SubmissionStatus:
         call = Call("k", "base", PAYEE, "0x", 0, GAS, account_id=account_id, use=use)
         now = START + timedelta(seconds=seconds)
-        made = rules.reserve(Day().account, [(call, DRY)], READING, BUDGET, now, {}, {}, reverts)
+        made = reservations.reserve(Day().account, [(call, DRY)], READING, Limits(BUDGET, {}, {}, reverts), now)
         (submission,) = made.submissions
         assert submission.is_limited is (submission.status is SubmissionStatus.POSTPONED), "this account waits alone"
         return submission.status
