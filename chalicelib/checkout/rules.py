@@ -13,13 +13,17 @@ from chalicelib.payments.payable.rules import Owed, SourceToken, check_payer
 
 @frozen
 class PayOptions:
-    """How a payer wants to pay: `wallet` sends the transactions, as a Safe if `is_safe`, funded by any `eoa_wallet`."""
+    """How a payer wants to pay: `wallet` sends the transactions, as a Safe if `is_safe`, funded by any `eoa_wallet`.
+
+    `is_gasless` if the payer of a request signs and sends nothing.
+    """
 
     wallet: str | None
     source: SourceToken | None = None
     is_safe: bool = False
     eoa_wallet: str | None = None
     simulate: bool = False
+    is_gasless: bool = False
 
 
 def is_batched(link: Link) -> bool:

@@ -91,7 +91,7 @@ class Shop:
     def offer(self, request: Request, payer: str, part: Part | None = None) -> GaslessPayment:
         viewer = Viewer(self.world.account_id, None)
         made = paying.pay(
-            self.services, request.request_id, self.owner, viewer, PayOptions(payer), part or Part(), is_gasless=True
+            self.services, request.request_id, self.owner, viewer, PayOptions(payer, is_gasless=True), part or Part()
         )
         assert isinstance(made, GaslessPayment)
         return made

@@ -21,10 +21,9 @@ from chalicelib.platform.http.view import Call
 
 def pay_request(call: Call[None, RequestPayQuery]) -> RequestPayAnswer | PaymentIntentAnswer | GaslessAnswer:
     query, caller = call.query, call.caller
-    options = PayOptions(query.payer, query.source)
+    options = PayOptions(query.payer, query.source, is_gasless=query.gasless == "true")
     made = flows.pay(
-        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account,
-        is_gasless=query.gasless == "true",
+        call.services, call.path["request_id"], caller.owner, Viewer.of(caller), options, query.part, query.account
     )
     if isinstance(made, GaslessPayment):
         return gasless_answer(made)

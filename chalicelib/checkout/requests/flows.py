@@ -63,7 +63,6 @@ def pay(
     options: PayOptions,
     part: Part,
     account: ChosenAccount = NO_ACCOUNT,
-    is_gasless: bool = False,
 ) -> Prepared | Offer | GaslessPayment:
     """The transactions that pay a request, or a part of it; `name` is its id or its payment reference.
 
@@ -74,7 +73,7 @@ def pay(
     RateUnavailable.
 
     Where the credential has payments from another chain signed, it is an offer to sign one, and no transactions; so it
-    is with `is_gasless`, for a payment on the request's own chain.
+    is with `options.is_gasless`, for a payment on the request's own chain.
     """
     loaded, payable = load_request(services, name, viewer)
     if isinstance(payable, PayableLink) and payable.commerce is not None:
@@ -84,7 +83,7 @@ def pay(
     position, is_capped = _due(services, loaded, payable, owner, options, part, account)
     owed, source = position.owed, source_for(position.due.token, options.source)
     made: Prepared | Offer | GaslessPayment
-    if is_gasless:
+    if options.is_gasless:
         made = gasless.offer(services, owner, position, options.wallet)
     elif source is not None and owner.uses_payment_intents:
         made = payment_intents.offer(

@@ -8,20 +8,23 @@ blocks and events only.
 """
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, find_network, require_network
 from chalicelib.chains.nodes.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.payments.scanning import absence, comparison, nodes, ranges, rules, store
+from chalicelib.payments.scanning.absence import Known
 from chalicelib.payments.scanning.again import due_with_new, read_again
 from chalicelib.payments.scanning.comparison import NotAgreed
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
+from chalicelib.payments.scanning.ranges import Found
 from chalicelib.payments.scanning.records import DEFERRED_COUNTED, Cursor, DeferredTransaction
 from chalicelib.payments.scanning.rules import NetworkStatus
+from chalicelib.payments.scanning.transfer_log import Logs
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict
@@ -80,56 +83,96 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
     if cursor.is_paused:
         return 0
-    details, policy = Details(services, facts, deadline), absence.policy(services, facts)
+    tick = _Tick(services, chain, facts, confirmations, deadline, cursor, head)
     if cursor.unfinished is not None:
         if confirmed < rules.last_logged(cursor):
             return 0
-        cursor = _follow_fork(services, chain, details, cursor, confirmed)
-    count, reads, refusals, along = 0, 0, 0, None
-    while reads < _RANGES_PER_TICK:
-        blocks = rules.next_range(cursor, head, confirmations)
-        if blocks is None:
-            return count + read_again(services, chain, details, policy, cursor, along)
-        if services.clock() >= deadline:
-            break
+        tick.follow_fork()
+    return tick.run()
+
+
+class _Tick:
+    """One tick of a network: how far it is, and the number of transfers that it has found."""
+
+    def __init__(
+        self,
+        services: Services,
+        chain: "Chain",
+        facts: Network,
+        confirmations: int,
+        deadline: datetime,
+        cursor: Cursor,
+        head: int,
+    ) -> None:
+        self.services, self.chain, self.facts, self.deadline = services, chain, facts, deadline
+        self.confirmations, self.confirmed = confirmations, rules.height_of_confirmed(head, confirmations)
+        self.details, self.policy = Details(services, facts, deadline), absence.policy(services, facts)
+        self.cursor, self.head = cursor, head
+        self.count, self.reads, self.refusals = 0, 0, 0
+        self.along: tuple[BlockRange, Logs] | None = None
+
+    def run(self) -> int:
+        """Reads range after range as long as there is time; returns the number of new transfers."""
+        while self.reads < _RANGES_PER_TICK:
+            blocks = rules.next_range(self.cursor, self.head, self.confirmations)
+            if blocks is None:
+                again = read_again(self.services, self.chain, self.details, self.policy, self.cursor, self.along)
+                return self.count + again
+            if self.services.clock() >= self.deadline or not self._read(blocks):
+                break
+        return self.count
+
+    def follow_fork(self) -> None:
+        self.cursor = _follow_fork(self.services, self.chain, self.details, self.cursor, self.confirmed)
+
+    def _read(self, blocks: BlockRange) -> bool:
+        """Reads and records a range, or makes the next one smaller; whether the tick goes on."""
+        services, name, cursor = self.services, self.facts.name, self.cursor
         try:
             new = BlockRange(cursor.scanned_to + 1, blocks.last)
-            due = due_with_new(chain, cursor, facts, services.clock()) if count == reads == 0 else None
-            listed = chain.read_range(blocks, cursor.newest, absence.choose_headers(policy, new), due)
-            along = (due, listed.again) if due is not None and listed.again is not None else None
-            weighed = absence.weigh(services, chain, policy, cursor, new, listed, deadline)
-            absence.check_moves_on(name, policy, weighed)
-            matched = ranges.match_transfers(services, chain, weighed.reading.logs, blocks, details.watched)
-            comparison.check_number(matched.entries, blocks, details.family)
-            found = ranges.not_recorded(services, chain, details, cursor, matched, weighed.proved)
+            is_first = self.count == self.reads == 0
+            due = due_with_new(self.chain, cursor, self.facts, services.clock()) if is_first else None
+            headers = absence.choose_headers(self.policy, new)
+            listed = self.chain.read_range(blocks, cursor.newest, headers, due)
+            self.along = (due, listed.again) if due is not None and listed.again is not None else None
+            weighed = absence.weigh(services, self.chain, self.policy, cursor, new, listed, self.deadline)
+            absence.check_moves_on(name, self.policy, weighed)
+            matched = ranges.match_transfers(services, self.chain, weighed.reading.logs, blocks, self.details.watched)
+            comparison.check_number(matched.entries, blocks, self.details.family)
+            found = ranges.not_recorded(services, self.chain, self.details, cursor, matched, weighed.proved)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
             services.log.error("fork deeper than the confirmations", extra=place)
-            cursor, reads = _follow_fork(services, chain, details, cursor, confirmed), reads + 1
-            continue
+            self.follow_fork()
+            self.reads += 1
         except RangeTooLarge as error:
             ranges.log_refusal(services, name, blocks, error)
-            cursor, refusals = ranges.store_cursor(services, rules.narrow(cursor, blocks)), refusals + 1
-            if refusals == _REFUSALS_PER_TICK or isinstance(error, BlockRefused):
-                break
-            continue
+            self.cursor, self.refusals = ranges.store_cursor(services, rules.narrow(cursor, blocks)), self.refusals + 1
+            return self.refusals < _REFUSALS_PER_TICK and not isinstance(error, BlockRefused)
         except NotAgreed as error:  # this tick reads the blocks before that one
-            cursor, head = nodes.wait(services, cursor, error), error.block - 1 + confirmations - 1
-            continue
+            self.cursor, self.head = nodes.wait(services, cursor, error), error.block - 1 + self.confirmations - 1
+        else:
+            return self._record(blocks, listed, weighed, found)
+        return True
+
+    def _record(self, blocks: BlockRange, listed: RangeReading, weighed: Known, found: Found) -> bool:
+        """Writes what was found in a range, then moves the cursor behind it; whether the tick goes on."""
+        services = self.services
         if found.new or found.alone or found.deferred:
-            cursor = ranges.mark_unfinished(services, cursor, blocks, found)
+            self.cursor = ranges.mark_unfinished(services, self.cursor, blocks, found)
         try:
             ranges.write(services, found)
         except Throttled:
-            services.log.warning("transfer log throttled", extra={"network": name})
-            ranges.store_cursor(services, rules.narrow(cursor, blocks))
-            break
-        count, reads = count + len(found.new), reads + (not listed.is_full)
-        cursor = absence.note_run(cursor, weighed, services.clock())
-        cursor = ranges.advance_cursor(services, chain, cursor, blocks, listed, facts.log_range, weighed.evidence)
-        cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
+            services.log.warning("transfer log throttled", extra={"network": self.facts.name})
+            ranges.store_cursor(services, rules.narrow(self.cursor, blocks))
+            return False
+        self.count, self.reads = self.count + len(found.new), self.reads + (not listed.is_full)
+        cursor = absence.note_run(self.cursor, weighed, services.clock())
+        log_range, evidence = self.facts.log_range, weighed.evidence
+        cursor = ranges.advance_cursor(services, self.chain, cursor, blocks, listed, log_range, evidence)
+        self.cursor = ranges.store_cursor(services, rules.with_verifications(cursor, services.clock()))
         hint(services, found.payables)
-    return count
+        return True
 
 
 def status(services: Services) -> tuple[NetworkStatus, ...]:

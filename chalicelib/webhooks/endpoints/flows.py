@@ -54,25 +54,25 @@ def register(
         events=chosen,
         created_with=created_with,
     )
-    of_client = [ClientEndpoint(actor.account_id, webhook_id, client_id)] if client_id else []
+    return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
+
+
+@retry_conflicts(_TRIES)
+def _write_new(services: Services, endpoint: Endpoint, audited: AuditEntry) -> Endpoint:
+    """Writes a webhook with its audit entry, if its owner has room for it. Raises as `register`."""
+    client_id = endpoint.client_id
+    of_client = [ClientEndpoint(endpoint.account_id, endpoint.webhook_id, client_id)] if client_id else []
     own, *others = url_records = store.url_records(endpoint)
     absent = [Absent(each) for each in others]
-    audited = _audit_entry(services, actor, endpoint, "created")
-
-    @retry_conflicts(_TRIES)
-    def write() -> Endpoint:
-        registrations = store.registrations(services.store, endpoint.owner)  # before what it guards is counted
-        check_room(store.endpoints(services.store, actor.account_id, client_id), endpoint)
-        try:
-            return services.store.write(endpoint, own, *of_client, *absent, registrations, audited)
-        except WriteConflict:
-            if store.is_taken(services.store, url_records):
-                raise BadRequest(
-                    "Webhook already exists, or a platform-level webhook with this URL already exists"
-                ) from None
-            raise
-
-    return write(), secret
+    registrations = store.registrations(services.store, endpoint.owner)  # before what it guards is counted
+    check_room(store.endpoints(services.store, endpoint.account_id, client_id), endpoint)
+    try:
+        return services.store.write(endpoint, own, *of_client, *absent, registrations, audited)
+    except WriteConflict:
+        if store.is_taken(services.store, url_records):
+            message = "Webhook already exists, or a platform-level webhook with this URL already exists"
+            raise BadRequest(message) from None
+        raise
 
 
 def list_endpoints(
