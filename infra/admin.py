@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections import Counter
 from datetime import datetime
+from typing import TypeAlias
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -46,6 +47,7 @@ FROM_STDIN = "-"
 SERVICE = "service"
 """In place of an account, in the audit log of what concerns all of them."""
 _REPORT_EVERY = 10_000
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def create_account(services: Services, name: str) -> str:
@@ -182,6 +184,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(services: Services, options: argparse.Namespace) -> list[str]:
+    lines = _run_on_account(services, options)
+    return _run_on_service(services, options) if lines is None else lines
+
+
+def _run_on_account(services: Services, options: argparse.Namespace) -> list[str] | None:
+    """What a command about accounts, people and credentials prints; None of another command."""
     match options.command:
         case "create-account":
             return [create_account(services, options.name)]
@@ -200,6 +208,15 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
         case "reset-password":
             ended = reset_password(services, options.email, sys.stdin.readline().rstrip("\r\n"))
             return [f"The password is changed. Sessions ended: {ended}."]
+        case "end-sessions":
+            return [f"Sessions ended: {end_sessions(services, options.account)}."]
+        case "revoke" | "set-tier":
+            return [_change_credential(services, options)]
+    return None
+
+
+def _run_on_service(services: Services, options: argparse.Namespace) -> list[str]:
+    match options.command:
         case "reindex":
             return [reindex(services, options.segment, options.segments)]
         case "relayer":
@@ -232,15 +249,17 @@ def _run(services: Services, options: argparse.Namespace) -> list[str]:
             return [f"{settled} is settled as {options.end}, and the merchant is told."]
         case "refuse-payout":
             return [refuse_payout(services, options.token)]
-        case "end-sessions":
-            return [f"Sessions ended: {end_sessions(services, options.account)}."]
+    raise AssertionError(f"the command {options.command} does nothing")
+
+
+def _change_credential(services: Services, options: argparse.Namespace) -> str:
     record = _credential(services, options)
     actor = _as_operator(record.account_id)
     if options.command == "revoke":
         credentials.revoke(services, actor, record)
-        return ["Revoked for good."]
+        return "Revoked for good."
     credentials.set_tier(services, actor, record, Tier(options.tier))
-    return [f"The tier is {options.tier} now."]
+    return f"The tier is {options.tier} now."
 
 
 def _urls(options: argparse.Namespace) -> list[str]:
@@ -294,6 +313,15 @@ def _fail(sentence: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m infra.admin", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    _add_account_commands(commands)
+    _add_credential_commands(commands)
+    _add_service_commands(commands)
+    _add_alarm_commands(commands)
+    _add_payment_commands(commands)
+    return parser
+
+
+def _add_account_commands(commands: Commands) -> None:
     account = commands.add_parser("create-account", help="prints the new account's id")
     account.add_argument("name")
     key = commands.add_parser("create-api-key", help="prints the new key, once")
@@ -309,8 +337,29 @@ def _parser() -> argparse.ArgumentParser:
     invited.add_argument("--role", choices=[each.value for each in Role], default=Role.OWNER.value)
     listing = commands.add_parser("members", help="prints the members and open invitations of an account")
     listed = commands.add_parser("list", help="prints the credentials of an account")
+    ended = commands.add_parser("end-sessions", help="ends every session of an account")
+    for command in (key, client, platform, invited, listing, listed, ended):
+        command.add_argument("--account", required=True, help="the account's id")
+
+
+def _add_credential_commands(commands: Commands) -> None:
     password = commands.add_parser("reset-password", help="reads an e-mail user's new password from standard input")
     password.add_argument("email")
+    revoked = commands.add_parser("revoke", help="revokes a credential for good")
+    tier = commands.add_parser("set-tier", help="sets how often a credential may call")
+    for command in (revoked, tier):
+        command.add_argument("id", help="as `list` prints it; - reads the credential itself from standard input")
+        command.add_argument("--account", help="the account's id; not needed with -")
+    tier.add_argument("tier", choices=[each.value for each in Tier])
+    audited = commands.add_parser("audit", help="prints the newest entries of an audit log")
+    audited.add_argument("--account", default=SERVICE, help="without it: what concerned all accounts")
+    lifted = commands.add_parser("lift-ban", help="reads a credential, `anonymous` or `refused` from standard input")
+    lifted.add_argument("--address", required=True, help="the IP address of the caller")
+    mailed = commands.add_parser("lift-mail", help="has an e-mail address written to again that bounced or complained")
+    mailed.add_argument("email")
+
+
+def _add_service_commands(commands: Commands) -> None:
     indexed = commands.add_parser("reindex", help="fills lists that are new; safe to repeat")
     indexed.add_argument("--segments", type=int, default=1, help="for several processes at once, each with its part")
     indexed.add_argument("--segment", type=int, default=0, help="the part of this process, from 0 on")
@@ -321,18 +370,18 @@ def _parser() -> argparse.ArgumentParser:
     node.add_argument("--network", required=True, help="its name, such as base")
     node.add_argument("--remove", action="store_true", help="removes these URLs, or all without any")
     node.add_argument("url", nargs="*", help="the preferred one first; - reads them from standard input")
-    audited = commands.add_parser("audit", help="prints the newest entries of an audit log")
-    audited.add_argument("--account", default=SERVICE, help="without it: what concerned all accounts")
-    lifted = commands.add_parser("lift-ban", help="reads a credential, `anonymous` or `refused` from standard input")
-    lifted.add_argument("--address", required=True, help="the IP address of the caller")
-    mailed = commands.add_parser("lift-mail", help="has an e-mail address written to again that bounced or complained")
-    mailed.add_argument("email")
+
+
+def _add_alarm_commands(commands: Commands) -> None:
     dead = commands.add_parser("dead-letters", help="prints messages that crashed their consumer five times")
     dead.add_argument("queue", choices=upkeep.DEAD)
     dead.add_argument("--back", action="store_true", help="moves all of them back into the queue")
     subscribed = commands.add_parser("subscribe", help="sends alarms that wake a person to an e-mail address")
     subscribed.add_argument("email")
     subscribed.add_argument("--tickets", action="store_true", help="those that can wait for the morning")
+
+
+def _add_payment_commands(commands: Commands) -> None:
     stopped = commands.add_parser("stop", help="hands out nothing to sign and executes nothing, from now on")
     stopped.add_argument("--reason", required=True, help="for the audit log; callers are not told")
     commands.add_parser("resume", help="ends `stop`")
@@ -341,16 +390,6 @@ def _parser() -> argparse.ArgumentParser:
     settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")
     refused = commands.add_parser("refuse-payout", help="marks a payout as refused by compliance: nobody pays it")
     refused.add_argument("token", help="of the payout's link")
-    ended = commands.add_parser("end-sessions", help="ends every session of an account")
-    for command in (key, client, platform, invited, listing, listed, ended):
-        command.add_argument("--account", required=True, help="the account's id")
-    revoked = commands.add_parser("revoke", help="revokes a credential for good")
-    tier = commands.add_parser("set-tier", help="sets how often a credential may call")
-    for command in (revoked, tier):
-        command.add_argument("id", help="as `list` prints it; - reads the credential itself from standard input")
-        command.add_argument("--account", help="the account's id; not needed with -")
-    tier.add_argument("tier", choices=[each.value for each in Tier])
-    return parser
 
 
 if __name__ == "__main__":

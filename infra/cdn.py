@@ -32,6 +32,76 @@ _ERRORS = (400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504)
 
 def resources(name: str, host: str, origin: object, certificate: str, header: str) -> Mapping[str, Any]:
     """The distribution `Cdn` of a host, whose requests go to `origin`, and what it needs; `name` begins their names."""
+    config = {"Comment": name, "Aliases": [host], "Origins": [_origin(origin)]}
+    viewer = {
+        "AcmCertificateArn": certificate,
+        "MinimumProtocolVersion": "TLSv1.2_2021",
+        "SslSupportMethod": "sni-only",
+    }
+    return {
+        "CdnCaller": _caller(name, header),
+        "CdnFiles": _files_policy(name),
+        "Cdn": {
+            "Type": "AWS::CloudFront::Distribution",
+            "Properties": {
+                "DistributionConfig": {
+                    **config,
+                    **_behaviors(),
+                    "Enabled": True,
+                    "HttpVersion": "http2and3",
+                    "IPV6Enabled": True,
+                    "ViewerCertificate": viewer,
+                    "CustomErrorResponses": [{"ErrorCode": each, "ErrorCachingMinTTL": 0} for each in _ERRORS],
+                }
+            },
+        },
+    }
+
+
+def _caller(name: str, header: str) -> Mapping[str, Any]:
+    return {
+        "Type": "AWS::CloudFront::Function",
+        "Properties": {
+            "Name": f"{name}-caller",
+            "AutoPublish": True,
+            "FunctionConfig": {"Comment": "States the caller's address", "Runtime": "cloudfront-js-2.0"},
+            "FunctionCode": caller_function(header),
+        },
+    }
+
+
+def _files_policy(name: str) -> Mapping[str, Any]:
+    """How long files are kept: as long as their headers say."""
+    return {
+        "Type": "AWS::CloudFront::CachePolicy",
+        "Properties": {
+            "CachePolicyConfig": {
+                "Name": f"{name}-files",
+                "MinTTL": 0,
+                "DefaultTTL": 0,
+                "MaxTTL": _YEAR,
+                "ParametersInCacheKeyAndForwardedToOrigin": {
+                    "EnableAcceptEncodingGzip": True,
+                    "EnableAcceptEncodingBrotli": True,
+                    "HeadersConfig": {"HeaderBehavior": "none"},
+                    "CookiesConfig": {"CookieBehavior": "none"},
+                    "QueryStringsConfig": {"QueryStringBehavior": "none"},
+                },
+            }
+        },
+    }
+
+
+def _origin(origin: object) -> Mapping[str, Any]:
+    return {
+        "Id": "api",
+        "DomainName": origin,
+        "CustomOriginConfig": {"OriginProtocolPolicy": "https-only", "OriginSSLProtocols": ["TLSv1.2"]},
+    }
+
+
+def _behaviors() -> Mapping[str, Any]:
+    """Files are kept, and anything else is passed on with all that its caller sent."""
     function = {"Fn::GetAtt": ["CdnCaller", "FunctionMetadata.FunctionARN"]}
     passed_on = {
         "TargetOriginId": "api",
@@ -40,68 +110,10 @@ def resources(name: str, host: str, origin: object, certificate: str, header: st
         "FunctionAssociations": [{"EventType": "viewer-request", "FunctionARN": function}],
     }
     kept = {**passed_on, "AllowedMethods": _READING, "CachePolicyId": {"Ref": "CdnFiles"}, "Compress": True}
+    changing = {"AllowedMethods": [*_READING, "PUT", "PATCH", "POST", "DELETE"], "CachePolicyId": NEVER_KEPT}
     return {
-        "CdnCaller": {
-            "Type": "AWS::CloudFront::Function",
-            "Properties": {
-                "Name": f"{name}-caller",
-                "AutoPublish": True,
-                "FunctionConfig": {"Comment": "States the caller's address", "Runtime": "cloudfront-js-2.0"},
-                "FunctionCode": caller_function(header),
-            },
-        },
-        "CdnFiles": {
-            "Type": "AWS::CloudFront::CachePolicy",
-            "Properties": {
-                "CachePolicyConfig": {
-                    "Name": f"{name}-files",
-                    "MinTTL": 0,
-                    "DefaultTTL": 0,
-                    "MaxTTL": _YEAR,
-                    "ParametersInCacheKeyAndForwardedToOrigin": {
-                        "EnableAcceptEncodingGzip": True,
-                        "EnableAcceptEncodingBrotli": True,
-                        "HeadersConfig": {"HeaderBehavior": "none"},
-                        "CookiesConfig": {"CookieBehavior": "none"},
-                        "QueryStringsConfig": {"QueryStringBehavior": "none"},
-                    },
-                }
-            },
-        },
-        "Cdn": {
-            "Type": "AWS::CloudFront::Distribution",
-            "Properties": {
-                "DistributionConfig": {
-                    "Enabled": True,
-                    "Comment": name,
-                    "Aliases": [host],
-                    "HttpVersion": "http2and3",
-                    "IPV6Enabled": True,
-                    "ViewerCertificate": {
-                        "AcmCertificateArn": certificate,
-                        "MinimumProtocolVersion": "TLSv1.2_2021",
-                        "SslSupportMethod": "sni-only",
-                    },
-                    "Origins": [
-                        {
-                            "Id": "api",
-                            "DomainName": origin,
-                            "CustomOriginConfig": {
-                                "OriginProtocolPolicy": "https-only",
-                                "OriginSSLProtocols": ["TLSv1.2"],
-                            },
-                        }
-                    ],
-                    "DefaultCacheBehavior": {
-                        **passed_on,
-                        "AllowedMethods": [*_READING, "PUT", "PATCH", "POST", "DELETE"],
-                        "CachePolicyId": NEVER_KEPT,
-                    },
-                    "CacheBehaviors": [{**kept, "PathPattern": pattern} for pattern in FILES],
-                    "CustomErrorResponses": [{"ErrorCode": each, "ErrorCachingMinTTL": 0} for each in _ERRORS],
-                }
-            },
-        },
+        "DefaultCacheBehavior": {**passed_on, **changing},
+        "CacheBehaviors": [{**kept, "PathPattern": pattern} for pattern in FILES],
     }
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from infra import APP
@@ -63,6 +63,13 @@ _FUNDS = 10**6  # whole coins, and whole units of each token
 _CONFIRMATIONS = {"base": 2, "arbitrum-one": 2, "mainnet": 2}  # local chains have one block a second
 
 
+class _Part(Protocol):
+    def stop(self) -> None: ...
+
+
+P = TypeVar("P", bound=_Part)
+
+
 @dataclass(frozen=True)
 class Stack:
     """The running parts, and their description as written to `.local/stack.json`."""
@@ -97,24 +104,17 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             say(f"{network} chain at {chain.url}")
         say(f"tron node at {tron.url}")
         safes = SafeTransactionService(chains, ports["safe-service"], _CHAINS / "safe-transactions.jsonl")
-        parts.callback(safes.stop)
-        market = Market(chains[FEED_NETWORK], ports["price-source"])
-        parts.callback(market.stop)
+        _stop_with(parts, safes)
+        market = _stop_with(parts, Market(chains[FEED_NETWORK], ports["price-source"]))
         router = parts.enter_context(running_router(chains, ports["router"]))
-        cloud.apply_template(PREFIX)
-        cloud.verify_sender(SENDER)
-        mailbox = Mailbox(cloud, MAIL, ports["mailbox"])
-        parts.callback(mailbox.stop)
         nodes = {**{network: chain.url for network, chain in chains.items()}, "tron": tron.url}
-        create_gasless_key(cloud.client("kms"), PREFIX)
-        secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
-        cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
+        _fill_cloud(cloud, nodes)
+        mailbox = _stop_with(parts, Mailbox(cloud, MAIL, ports["mailbox"]))
 
         base_url = f"http://127.0.0.1:{port}"
         provider = ProviderServer(f"{base_url}/v2/provider-events", ports["provider"], state=_CHAINS / "provider.json")
-        parts.callback(provider.stop)
-        explorer = Explorer(_services, base_url, ports["explorer"])
-        parts.callback(explorer.stop)
+        _stop_with(parts, provider)
+        explorer = _stop_with(parts, Explorer(_services, base_url, ports["explorer"]))
         environment = _environment(cloud, base_url, explorer.url, safes.urls) | {
             "PRICE_API_URL": market.url,
             "LIFI_BASE_URL": router.url,
@@ -126,8 +126,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         credentials = _credentials()
         relayer = prepare_relayer(_services(), chains)
         fund_gasless(_services(), chains)
-        service = _service(port, base_url, environment, pass_fds)
-        parts.callback(service.stop)
+        service = _stop_with(parts, _service(port, base_url, environment, pass_fds))
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
 
@@ -138,6 +137,21 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         _write(DESCRIPTION, description)
         parts.callback(lambda: DESCRIPTION.unlink(missing_ok=True))
         yield Stack(cloud, {**chains, "tron": tron.chain}, service, description)
+
+
+def _stop_with(parts: contextlib.ExitStack, part: P) -> P:
+    """A part, which is stopped with the others."""
+    parts.callback(part.stop)
+    return part
+
+
+def _fill_cloud(cloud: Cloud, nodes: Mapping[str, str]) -> None:
+    """Tables and queues, the sender of mails, a key, and the secret with nodes and providers."""
+    cloud.apply_template(PREFIX)
+    cloud.verify_sender(SENDER)
+    create_gasless_key(cloud.client("kms"), PREFIX)
+    secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
+    cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
 
 def _start_together(

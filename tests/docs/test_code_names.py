@@ -118,6 +118,19 @@ def test_no_local_name_hides_a_function_of_its_module() -> None:
     assert not hidden, hidden
 
 
+def test_functions_are_short_and_take_few_arguments() -> None:
+    """At most 50 lines, and seven arguments: more become a frozen dataclass."""
+    found = list[str]()
+    for path in PRODUCT:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
+                arguments = {each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+                lines, number = node.end_lineno - node.lineno + 1, len(arguments - {"self", "cls"})
+                if lines > 50 or number > 7:
+                    found.append(f"{path}:{node.lineno} {node.name}: {lines} lines, {number} arguments")
+    assert not found, found
+
+
 PATH = re.compile(r"(?<![\w/.:-])((?:[\w-]+/)*[\w-]+\.(?:py|js|md|toml|yaml))\b")
 """A file of the project, as a docstring names it: by its path, or by the end of it."""
 NO_PATHS = {"Node.js"}

@@ -36,8 +36,8 @@ def count_refund(
     is_dust = _is_small(transfer.amount, request) and request.refund_count >= MAX_SMALL_PAYMENTS
     if refund.currency != request.currency or not amount or is_dust:
         return request, None
-    value = BaseUnits(request.paid * amount // request.received)
-    line = _line(payable, request, transfer, refund.payer, amount, value, dollar_rate, now)
+    valuation = Valuation(BaseUnits(request.paid * amount // request.received), dollar_rate=dollar_rate)
+    line = _line(payable, request, transfer, refund.payer, amount, valuation, now)
     return _with(request, amount), replace(line, version=known.version if known is not None else 0)
 
 
@@ -52,7 +52,8 @@ def count_escrow_refund(
     """The request after the escrow sent a refund of a commerce payment, and its line: a transfer to the payer."""
     if known is not None and known.status is PaymentStatus.CONFIRMED:
         return request, known
-    line = _line(payable, request, transfer, transfer.payee, transfer.amount, transfer.amount, dollar_rate, now)
+    valuation = Valuation(transfer.amount, dollar_rate=dollar_rate)
+    line = _line(payable, request, transfer, transfer.payee, transfer.amount, valuation, now)
     return _with(request, transfer.amount), replace(line, version=known.version if known is not None else 0)
 
 
@@ -88,11 +89,9 @@ def _line(
     transfer: LoggedTransfer,
     payee: str,
     amount: BaseUnits,
-    value: BaseUnits,
-    dollar_rate: Rate | None,
+    valuation: Valuation,
     now: datetime,
 ) -> SentRefund:
-    valuation = Valuation(value, dollar_rate=dollar_rate)
     return replace(
         new_line(SentRefund, payable, request, transfer, valuation, now),
         amount=amount,

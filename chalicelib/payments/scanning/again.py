@@ -66,6 +66,7 @@ def read_again(
         if due is None:
             continue
         blocks, is_weak = due
+        payables: dict[str, str] = {}
         paid: Sequence[LoggedTransfer] = ()
         is_last = index == len(cursor.verifications) - 1
         if is_weak:
@@ -78,11 +79,8 @@ def read_again(
                 cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
             payables, paid = _enter_missing(services, cursor, taken), taken.matched
             missing += len(taken.found.new)
-        else:
-            payables, paid = (
-                {},
-                store.list_logged_again(services.store, cursor.network, *blocks.ends) if is_last else (),
-            )
+        elif is_last:
+            paid = store.list_logged_again(services.store, cursor.network, *blocks.ends)
         cursor = rules.without_old(rules.mark_verified(cursor, index, blocks.last), services.clock())
         cursor = ranges.store_cursor(services, cursor)
         hint(services, payables)

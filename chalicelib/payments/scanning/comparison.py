@@ -114,12 +114,24 @@ def check(
     waiting = [entry for entry in rest if entry.transfer_id not in left_out]
     if waiting:
         heads = {node.host: each.head for node, each in zip(others, said, strict=True)}
-        after = timedelta(seconds=services.settings.silent_nodes_seconds)
-        if not rules.are_dead(cursor.silent, heads, after, services.clock()):
-            raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
-        facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
-        services.log.error("transfers of one node recorded", extra=facts)
+        _check_silence(services, chain, cursor, waiting, heads)
     return _compare_transfers(services, chain, new, deferred, ArrivalLogs(listed, receipts, proved, witnesses), waiting)
+
+
+def _check_silence(
+    services: Services,
+    chain: "Chain",
+    cursor: Cursor,
+    waiting: Sequence[LoggedTransfer],
+    heads: Mapping[str, int | None],
+) -> None:
+    """Raises NotAgreed unless the other nodes, of the newest blocks `heads`, have been silent for so long that one
+    alone is believed: that rings the alarm."""
+    after = timedelta(seconds=services.settings.silent_nodes_seconds)
+    if not rules.are_dead(cursor.silent, heads, after, services.clock()):
+        raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
+    facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
+    services.log.error("transfers of one node recorded", extra=facts)
 
 
 def _compare_transfers(
