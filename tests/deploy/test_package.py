@@ -196,7 +196,7 @@ def test_every_function_has_a_role_and_a_policy_of_its_own(packages: dict[str, P
     assert len(set(roles.values())) == len(roles)
     for name, role in roles.items():
         (attached,) = resources[role]["Properties"]["Policies"]
-        assert attached["PolicyDocument"] == ANYWHERE.filled(policy_document(stage, name))
+        assert attached["PolicyDocument"] == ANYWHERE.fill(policy_document(stage, name))
 
 
 def test_the_functions_have_the_room_and_the_time_they_need(packages: dict[str, Path]) -> None:

@@ -97,8 +97,8 @@ class BatchPurse(Purse):
         sent = self.made[name]
         receipt = self.chain.rpc("eth_getTransactionReceipt", sent) if sent else None
         if receipt is None:
-            return self.show_scene(name, 100)
-        return self.show_scene(name, 200 if receipt["status"] == "0x1" else 500, receipt)
+            return self.shown(name, 100)
+        return self.shown(name, 200 if receipt["status"] == "0x1" else 500, receipt)
 
     def shown(self, name: str, status: int | str, *receipts: dict[str, Any]) -> dict[str, Any]:
         facts = ("logs", "status", "blockHash", "blockNumber", "gasUsed", "transactionHash")
@@ -163,5 +163,5 @@ class LyingPurse(BatchPurse):
         return super().execute(calls) if self.sends else ""
 
     def status(self, name: str) -> dict[str, Any]:
-        return {**self.show_scene(name, 200), **self.lie(self.made[name])}
+        return {**self.shown(name, 200), **self.lie(self.made[name])}
 
