@@ -96,7 +96,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
 WORKERS = {
     "deliver_webhook": ("webhooks.jobs", 60),
     "scan_chain": ("payments.scanning.jobs", 77),
-    "record_transfers": ("payments.recording.jobs", 87),
+    "record_transfers": ("payments.recording.jobs", 94),
     "expire_links": ("payments.links.expiry", 52),
     "track_announced": ("checkout.announced.tracking", 122),
     "run_payment_intents": ("crosschain.service.payment_intents.jobs", 176),
@@ -104,7 +104,7 @@ WORKERS = {
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
     "send_mail": ("mail.jobs", 62),
-    "run_commerce": ("commerce.service.running", 129),
+    "run_commerce": ("commerce.service.running", 130),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

@@ -25,9 +25,9 @@ from typing import Any
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import Link, LinkStatus, Payable, PayableLink
 from chalicelib.payments.links.rules import is_payable, status_at
+from chalicelib.payments.recording.changes import Changes, RecordedId, Stored
 from chalicelib.payments.recording.deciding import decide
 from chalicelib.payments.recording.matching import MAX_SMALL_PAYMENTS
-from chalicelib.payments.recording.rules import Changes, RecordedId, Stored
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import reference_topic

@@ -12,25 +12,22 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link, Payable
-from chalicelib.payments.recording import counting, matching, rules, store
+from chalicelib.payments.recording import counting, matching, rules
+from chalicelib.payments.recording.changes import Changes, Stored
 from chalicelib.payments.recording.deciding import decide
-from chalicelib.payments.recording.rules import Changes, RecordedId, Stored
+from chalicelib.payments.recording.reading import read_stored
 from chalicelib.payments.recording.valuation_rates import ValuationRates
 from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import counts
-from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, SentRefund
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import invoice_of
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import LoggedTransfer, UnrecordedTransfers
+from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.metrics import PAYMENTS
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
@@ -157,11 +154,8 @@ def _commit(
     services: Services, valuation_rates: ValuationRates, part: UnrecordedTransfers, payable: Payable
 ) -> tuple[Payable, int]:
     """Writes what a part changes. What has no rate stays in a part that waits for rates."""
-    stored = _read(services, part, payable)
     accepted = Accepted(services.settings.payment_tolerance_bps, services.settings.feed_max_age_seconds)
-    returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
-    stored = replace(stored, returned=store.find_sent_refunds(services.store, returns))
-    stored = _with_rates(valuation_rates, rules.new_payments(payable, part, stored), returns, stored, accepted)
+    stored = read_stored(services, valuation_rates, part, payable, accepted)
     changes = decide(payable, part, stored, accepted, webhooks.event_context(services))
     work: list[UnrecordedTransfers | Delete] = [Delete(part)]
     if changes.unvalued:
@@ -191,21 +185,6 @@ def _commit(
     return _after(changes, bool(link)), changes.recorded
 
 
-def _with_rates(
-    valuation_rates: ValuationRates,
-    new: Sequence[tuple[LoggedTransfer, Request]],
-    returns: Sequence[tuple[LoggedTransfer, Request]],
-    stored: Stored,
-    accepted: Accepted,
-) -> Stored:
-    """What is stored for a part, with what its new payments are valued by, and what a dollar was in the tokens of them
-    and of its refunds."""
-    known = valuation_rates.of(rules.without_valuation_rate(new, accepted))
-    wanted = rules.without_dollars(new, known, accepted)
-    wanted += [(entry, request) for entry, request in returns if invoice_of(request) != dollar()]
-    return replace(stored, valuation_rates=known, dollar_rates=valuation_rates.dollars(wanted))
-
-
 def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     """Marks the payments and requests that are written; returns what that adds to the daily counts.
 
@@ -228,35 +207,6 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     of_payable = (changes.records.get(each.key, each) for each in changes.payable.requests)
     changes.payable = replace(changes.payable, requests=tuple(each for each in of_payable if isinstance(each, Request)))
     return added
-
-
-def _read(services: Services, part: UnrecordedTransfers, payable: Payable) -> Stored:
-    """What is stored for the transfers of a part.
-
-    Two reads, one more if there are transfers without the reference of a request, which may send refunds, and one query
-    per request with removals, or with transfers to its payee that do not count.
-    """
-    entries = scan_store.find_logged(services.store, part.network, [*part.added, *part.removed])
-    ids = rules.ids(payable, entries.values())
-    paid, unmatched = store.find_recorded(services.store, part.network, ids.values())
-    for request_id in rules.find_misdirected(payable, part, entries):
-        known = payment_store.list_unmatched_transfers(services.store, request_id)
-        unmatched |= {RecordedId.of(each): each for each in known}
-    removed = {ids[each].request_id for each in part.removed if each in ids}
-    listed = {request_id: payment_store.payments(services.store, request_id) for request_id in removed}
-    refunds = payment_store.refunds(services.store, rules.refund_keys(payable, entries.values()))
-    stored = Stored(entries, paid, unmatched, listed, refunds)
-    return stored if payable.commerce is None else _with_ledger(services, stored, payable.commerce)
-
-
-def _with_ledger(services: Services, stored: Stored, payment: CommercePayment) -> Stored:
-    """What is stored for a part, with the entries of its events of the escrow, and what found those whose hash is not
-    the payment's. One read of each, if there are any."""
-    events = [each for each in stored.entries.values() if each.escrow is not None]
-    topics = {each.reference_topic for each in events if each.reference_topic != payment.payment_hash}
-    ledger = store.ledger(services.store, payment.request_id, events) if events else {}
-    found = request_store.references(services.store, topics) if topics else []
-    return replace(stored, ledger=ledger, references={each.topic: each for each in found})
 
 
 def _link_to_write(before: Payable, changes: Changes) -> list[Link]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import EscrowEntry
-from chalicelib.payments.recording.rules import RecordedId
+from chalicelib.payments.recording.changes import RecordedId
 from chalicelib.payments.requests.payments.records import Payment, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId

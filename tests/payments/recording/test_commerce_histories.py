@@ -19,8 +19,8 @@ from chalicelib.commerce.core.records import (
     PendingOperation,
 )
 from chalicelib.payments.links.records import LinkStatus, Payable
+from chalicelib.payments.recording.changes import RecordedId, Stored
 from chalicelib.payments.recording.deciding import decide
-from chalicelib.payments.recording.rules import RecordedId, Stored
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, SentRefund
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, UnrecordedTransfers

@@ -10,8 +10,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.records import LinkStatus, Payable
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.recording import matching
+from chalicelib.payments.recording.changes import Changes, RecordedId, Stored
 from chalicelib.payments.recording.deciding import decide
-from chalicelib.payments.recording.rules import Changes, RecordedId, Stored
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
