@@ -4,7 +4,7 @@ A deployment writes the policies of its stage to `.chalice/policies`, where Chal
 in the table has no policy, and `chalice deploy` stops. tests/support/permissions.py compares the table with the calls
 that all tests make, and tests/deploy/permissions.txt holds what they permit in stage prod, as a change is reviewed:
 
-    python -m infra.permissions > tests/deploy/permissions.txt
+    python -m infra.readable_policies > tests/deploy/permissions.txt
 
 A transaction has no IAM action: DynamoDB requires the action of each item in it. Secrets Manager adds six random
 characters to every ARN. The local cloud requires some permissions that AWS does not, which stage local adds: the name

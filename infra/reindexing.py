@@ -11,11 +11,11 @@ from functools import partial
 from typing import cast
 
 from chalicelib.base.records import Record
-from chalicelib.payments.recording import counting
-from chalicelib.payments.requests import counts
-from chalicelib.payments.requests.counts import Amounts
+from chalicelib.payments.recording import payment_counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.request_counts import Amounts
 from chalicelib.payments.search import store as search_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
@@ -52,9 +52,9 @@ def _complete(services: Services, record: Record, is_listed: bool) -> bool:
 def _complete_record(record: Record) -> tuple[Record, Amounts]:
     """A record with the mark of what is counted, and what that adds to the daily counts."""
     if isinstance(record, Payment):
-        payment = counting.mark_payment(record)
-        return payment, counting.amounts((record,), (payment,))
+        payment = payment_counts.mark_payment(record)
+        return payment, payment_counts.amounts((record,), (payment,))
     if isinstance(record, Request):
-        request = counts.mark_request(record)
-        return request, counts.amounts((record,), (request,))
+        request = request_counts.mark_request(record)
+        return request, request_counts.amounts((record,), (request,))
     return record, []

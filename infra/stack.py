@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from infra import APP
 from infra.configuration import concurrency_of, config
 from infra.indexes import Template, steps
-from infra.parts import parts
+from infra.stacks import split_into_stacks
 from infra.template import whole_template
 
 GOOD = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
@@ -28,13 +28,13 @@ class DeploymentStopped(Exception):
 
 
 def apply_stack(cloudformation: Any, stage: str) -> None:
-    """Creates or updates the stacks of `stage` (infra/parts.py) and waits for each.
+    """Creates or updates the stacks of `stage` (infra/stacks.py) and waits for each.
 
     `cloudformation` is a boto3 client. New indexes of a table that exists take an update each (infra/indexes.py). A
     creation that fails is not rolled back: the next run continues it, and does not fail because names are taken.
     CloudFormation rolls back an update that fails. Raises DeploymentStopped with the reasons that CloudFormation gives.
     """
-    for end, template in parts(whole_template()).items():
+    for end, template in split_into_stacks(whole_template()).items():
         _apply(cloudformation, f"{APP}-{stage}{end}", stage, template)
 
 
@@ -78,13 +78,13 @@ def has_stack(cloudformation: Any, name: str) -> bool:
 
 def stack_names(stage: str) -> list[str]:
     """The stacks of a stage, in the order in which they are made; the first one holds the data."""
-    return [f"{APP}-{stage}{end}" for end in parts(whole_template())]
+    return [f"{APP}-{stage}{end}" for end in split_into_stacks(whole_template())]
 
 
 def missing_resources(cloudformation: Any, stage: str) -> list[str]:
     """The resources of the template that the stacks of a stage do not have."""
     missing: set[str] = set()
-    for end, template in parts(whole_template()).items():
+    for end, template in split_into_stacks(whole_template()).items():
         name = f"{APP}-{stage}{end}"
         there = read_deployed_template(cloudformation, name)["Resources"] if has_stack(cloudformation, name) else {}
         missing |= template["Resources"].keys() - there.keys()
@@ -123,7 +123,7 @@ def reduce_stack(cloudformation: Any, stage: str) -> None:
 
 def left_template() -> Template:
     """The template of what stays when the first stack is deleted by hand: what has a deletion policy."""
-    template = parts(whole_template())[""]
+    template = split_into_stacks(whole_template())[""]
     left = {name: each for name, each in template["Resources"].items() if each.get("DeletionPolicy") == "Retain"}
     return {**template, "Resources": left}
 

@@ -1,6 +1,6 @@
 """The template of a stage: template.yaml, and what repeats by table, queue, function and network.
 
-infra/parts.py makes the stacks of it, as CloudFormation takes only so much in one.
+infra/stacks.py makes the stacks of it, as CloudFormation takes only so much in one.
 """
 
 from functools import cache

@@ -31,9 +31,9 @@ from infra.iam import function_name
 from infra.packaging.bundle import need_python
 from infra.packaging.package import package
 from infra.packaging.scratch import scratch_folder
-from infra.parts import parts
 from infra.recursion import recursion_difference
 from infra.stack import DeploymentStopped, has_stack, read_deployed_template
+from infra.stacks import split_into_stacks
 from infra.target import HOST_PACKAGES, Target, target_of
 from infra.template import whole_template
 from infra.versions import Deployment
@@ -243,7 +243,7 @@ def _list_of(value: str | list[str]) -> list[str]:
 
 
 def _stacks(target: Target) -> Iterator[str]:
-    for end, template in parts(whole_template()).items():
+    for end, template in split_into_stacks(whole_template()).items():
         name = f"{APP}-{target.stage}{end}"
         there = read_deployed_template(target.client("cloudformation"), name)["Resources"]
         changed = [

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from chalicelib.base.records import Record
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PaymentType
-from chalicelib.payments.recording.counting import ACCOUNT
-from chalicelib.payments.requests.counts import series_of
+from chalicelib.payments.recording.payment_counts import ACCOUNT
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, SentRefund
 from chalicelib.payments.requests.records import DailyCount, Request, RequestStatus
+from chalicelib.payments.requests.request_counts import series_of
 from chalicelib.payments.scanning.records import Cursor, UnrecordedTransfers
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.holdings.records import Holding, HoldingsTotal

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from infra.parts import parts
+from infra.stacks import split_into_stacks
 from infra.template import whole_template
 
 TOOLS = Path(".local/lint-venv/bin")
@@ -18,7 +18,7 @@ UNUSED_PARAMETER = "W2001"
 def main() -> int:
     """Returns the status: 0 if neither finds anything."""
     with tempfile.TemporaryDirectory() as folder:
-        for end, template in parts(whole_template()).items():
+        for end, template in split_into_stacks(whole_template()).items():
             Path(folder, f"stack{end}.json").write_text(json.dumps(template, indent=1))
         files = sorted(map(str, Path(folder).iterdir()))
         found = [

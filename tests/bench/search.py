@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from chalicelib.base.lists import place_at
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts, Record
-from chalicelib.payments.recording.counting import Facets
-from chalicelib.payments.requests.counts import series_of
+from chalicelib.payments.recording.payment_counts import Facets
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import SHARDS, DailyCount, Request, RequestStatus
+from chalicelib.payments.requests.request_counts import series_of
 from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.export import table
 from chalicelib.payments.search.payments.records import Filters, Page

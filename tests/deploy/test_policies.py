@@ -9,7 +9,7 @@ from chalicelib.platform.access.audit.records import AuditEntry
 from infra import people as infra_people
 from infra.configuration import config, functions_of, stages
 from infra.iam import ACCESS, Place, policy_document, text_of, write_policies
-from infra.permissions import permissions
+from infra.readable_policies import list_permissions
 from infra.template import whole_template
 
 EVERYTHING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
@@ -33,7 +33,7 @@ def statements(stage: str, name: str) -> list[dict]:
 
 
 def test_the_policies_permit_what_was_reviewed() -> None:
-    assert permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/permissions.py"
+    assert list_permissions("prod") == EXPECTED.read_text(), "review it, and run the command at the head of infra/readable_policies.py"
 
 
 S3 = ":"

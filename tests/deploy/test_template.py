@@ -27,8 +27,8 @@ from infra import stack
 from infra.configuration import ROOT, functions_of, stages, variables_of
 from infra.iam import ACCESS, function_name
 from infra.local.cloud import Cloud
-from infra.parts import parts
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of
+from infra.stacks import split_into_stacks
 from infra.template import whole_template
 
 STAGE = "template"  # which no other test makes in the cloud that they share
@@ -68,11 +68,11 @@ def made(cloud: Cloud) -> None:
 
 
 def test_the_template_is_small_enough_to_be_sent() -> None:
-    assert {end: len(body_of(part)) for end, part in parts(DOCUMENT).items() if len(body_of(part)) >= 51_200} == {}
+    assert {end: len(body_of(part)) for end, part in split_into_stacks(DOCUMENT).items() if len(body_of(part)) >= 51_200} == {}
 
 
 def test_the_stacks_of_alarms_name_what_the_first_one_holds_and_refer_to_nothing_of_it() -> None:
-    stacks = {end: part["Resources"] for end, part in parts(DOCUMENT).items()}
+    stacks = {end: part["Resources"] for end, part in split_into_stacks(DOCUMENT).items()}
     assert sum(map(len, stacks.values())) == len(DOCUMENT["Resources"])
     kinds = {end: {each["Type"] for each in part.values()} for end, part in stacks.items()}
     assert kinds["-alarms"] == {"AWS::CloudWatch::Alarm"}

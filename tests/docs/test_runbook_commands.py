@@ -29,7 +29,7 @@ from tests.support.rehearsed import rehearsed
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
-    ".venv/bin/python -m infra.permissions": "deploy/test_policies.py",
+    ".venv/bin/python -m infra.readable_policies": "deploy/test_policies.py",
     ".venv/bin/python -m infra.stack": "deploy/test_stack.py",
     ".venv/bin/python -m infra.admin set-node": "deploy/test_nodes.py",
     ".venv/bin/python -m infra.admin nodes": "deploy/test_nodes.py",

@@ -25,7 +25,7 @@ TARGETS = {
     "commerce/service": "calls.py creation.py operating.py paying.py refunding.py rules.py running.py steps.py terms.py",
     "offramp/core": "rules.py",
     "offramp/service": "rules.py orders.py settling.py",
-    "offramp/payers": "rules.py forms.py inbound.py",
+    "offramp/payers": "rules.py formats.py inbound.py",
     "crosschain/service/router": "rules.py verification.py circuit.py asking.py flows.py",
     "crosschain/service/sources": "*.py",
     "crosschain/service/tracking": "*.py",

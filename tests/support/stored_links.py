@@ -6,7 +6,7 @@ from datetime import timedelta
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PaymentType
-from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.storage.store import Add, Write
 from tests.support.running import running
@@ -51,5 +51,5 @@ def pay_part(token: str, amount: int) -> None:
 
 def counted(before: Request, after: Request) -> list[Write]:
     """A changed request with what that adds to the daily counts, as the recorder writes it."""
-    marked = counts.mark_request(after)
-    return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]
+    marked = request_counts.mark_request(after)
+    return [marked, *(Add(*each) for each in request_counts.amounts([before], [marked]))]

@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.recording import counting
+from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage.store import Add
@@ -60,10 +60,10 @@ def store_payment_of(request: Request, amount: int) -> Payment:
 
 def record_payment(made: Payment) -> Payment:
     """Writes a payment and counts it, also in its request, as the recorder does; returns it as it was written."""
-    marked = counting.mark_payment(made)
+    marked = payment_counts.mark_payment(made)
     request = link_store.find_requests(running().store, [made.request_id])[made.request_id]
     one_more = replace(request, confirmed_count=request.confirmed_count + 1)
-    running().store.write(marked, one_more, *(Add(*each) for each in counting.amounts([], [marked])))
+    running().store.write(marked, one_more, *(Add(*each) for each in payment_counts.amounts([], [marked])))
     return marked
 
 

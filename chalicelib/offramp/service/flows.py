@@ -22,7 +22,7 @@ from chalicelib.offramp.service.rules import ChosenAccount
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.offramps import follow_order
-from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request
@@ -158,7 +158,7 @@ def _store_deposit(
         raise NotFound(payer_reading.NOBODY)
     services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
     webhooks.queue_publishing(services, after.events)
-    return with_next_version(counts.mark_request(after.request))
+    return with_next_version(request_counts.mark_request(after.request))
 
 
 def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:
@@ -180,8 +180,8 @@ def _completing(services: Services, request: Request) -> Payment | None:
 
 def _with_counts(before: Request, after: Request) -> list[Request | Add]:
     """A request as it is written, with what that adds to the daily counts."""
-    marked = counts.mark_request(after)
-    return [marked, *(Add(*each) for each in counts.amounts([before], [marked]))]
+    marked = request_counts.mark_request(after)
+    return [marked, *(Add(*each) for each in request_counts.amounts([before], [marked]))]
 
 
 def _payers(services: Services, before: Order, after: Order) -> list[Payer]:

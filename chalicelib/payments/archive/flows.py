@@ -18,8 +18,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.payments.archive import lines, rules, store
 from chalicelib.payments.archive.records import ArchivePass
 from chalicelib.payments.archive.rules import Archived
-from chalicelib.payments.recording import counting
-from chalicelib.payments.requests import counts
+from chalicelib.payments.recording import payment_counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, Write, WriteConflict
 from chalicelib.platform.storage.sweeping import Sweep
@@ -107,8 +107,8 @@ def _collect(services: Services, before: datetime, due: list[_Due], candidate: s
         return 0
     paid, requests = (*found.payments, *found.refunds), found.payable.requests
     added = [
-        *counting.amounts(paid, [replace(each, is_counted=False) for each in paid]),
-        *counts.amounts(requests, [replace(each, counted_as=None) for each in requests]),
+        *payment_counts.amounts(paid, [replace(each, is_counted=False) for each in paid]),
+        *request_counts.amounts(requests, [replace(each, counted_as=None) for each in requests]),
     ]
     deleted = (*found.records, *store.index_entries(services.store, found))
     writes: tuple[Write, ...] = (*map(Delete, deleted), *(Add(*each) for each in added))

@@ -13,12 +13,12 @@ from chalicelib.payments.links.reading import Viewer, load_stored
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.links.rules import check_payable, is_being_signed, is_payable, with_expiry
 from chalicelib.payments.requests import flows as requests
-from chalicelib.payments.requests.counts import LARGEST
 from chalicelib.payments.requests.field_problems import refuse_field
 from chalicelib.payments.requests.permissions import check_creator, is_limited
 from chalicelib.payments.requests.plain_transfers.flows import with_address
 from chalicelib.payments.requests.plain_transfers.rules import FIELD
 from chalicelib.payments.requests.records import RequestPointer
+from chalicelib.payments.requests.request_counts import LARGEST
 from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor

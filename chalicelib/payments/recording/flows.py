@@ -16,13 +16,13 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link, Payable
-from chalicelib.payments.recording import counting, matching, rules
+from chalicelib.payments.recording import matching, payment_counts, rules
 from chalicelib.payments.recording.changes import Changes, Stored
 from chalicelib.payments.recording.deciding import decide
 from chalicelib.payments.recording.reading import read_stored
 from chalicelib.payments.recording.valuation_rates import ValuationRates
 from chalicelib.payments.recording.valuing import Accepted
-from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.payments.records import Payment, SentRefund
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
@@ -191,15 +191,19 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
     Nothing of payments, or of requests, if the transaction has no room for it: the requests of a batch may be of many
     days. What is not marked is counted when it is written again, or by `python -m infra.admin reindex`.
     """
-    payments = {key: counting.mark_payment(each) for key, each in changes.records.items() if isinstance(each, Payment)}
+    payments = {
+        key: payment_counts.mark_payment(each) for key, each in changes.records.items() if isinstance(each, Payment)
+    }
     listed = (each for of_request in stored.listed.values() for each in of_request)
     known = [*stored.payments.values(), *stored.returned.values(), *listed]
-    requests = {key: counts.mark_request(each) for key, each in changes.records.items() if isinstance(each, Request)}
+    requests = {
+        key: request_counts.mark_request(each) for key, each in changes.records.items() if isinstance(each, Request)
+    }
     added = list[Add]()
     others = 3 + len(changes.records) + len(changes.deleted) + len(changes.events)  # 3: the work, what waits, the link
     for marked, amounts in (
-        (payments, counting.amounts(known, payments.values())),
-        (requests, counts.amounts(before.requests, requests.values())),
+        (payments, payment_counts.amounts(known, payments.values())),
+        (requests, request_counts.amounts(before.requests, requests.values())),
     ):
         if len(added) + len(amounts) + others <= LARGEST_TRANSACTION:
             added += (Add(*each) for each in amounts)

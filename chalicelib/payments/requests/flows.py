@@ -11,7 +11,7 @@ from chalicelib.base.money import Fee
 from chalicelib.base.records import Record
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.payments.currencies.flows import conversion_facts
-from chalicelib.payments.requests import counts, permissions, store
+from chalicelib.payments.requests import permissions, request_counts, store
 from chalicelib.payments.requests.creation import Draft, create_request
 from chalicelib.payments.requests.field_problems import Path, for_each
 from chalicelib.payments.requests.plain_transfers.flows import with_address
@@ -101,7 +101,7 @@ def save_many(services: Services, requests: Sequence[Request], quotes: Sequence[
     first = list(of_pairs.values())[:LARGEST_TRANSACTION]
     together: list[Record] = [*first]
     for request in requests:
-        if len(together) + 3 > LARGEST_TRANSACTION - counts.LARGEST:
+        if len(together) + 3 > LARGEST_TRANSACTION - request_counts.LARGEST:
             services.store.write(*start_scanning(services, together))
             together = []
         together += (request, *index_of(request))
@@ -132,8 +132,8 @@ def start_reading(services: Services, networks: Iterable[str]) -> None:
 
 def writes_with_daily_counts(new: Sequence[Record]) -> list[Write]:
     """New records as they are written in one transaction: requests with what they add to the daily counts."""
-    marked = [counts.mark_request(each) if isinstance(each, Request) else each for each in new]
-    amounts = counts.amounts((), (each for each in marked if isinstance(each, Request)))
+    marked = [request_counts.mark_request(each) if isinstance(each, Request) else each for each in new]
+    amounts = request_counts.amounts((), (each for each in marked if isinstance(each, Request)))
     return [*marked, *(Add(*each) for each in amounts)]
 
 

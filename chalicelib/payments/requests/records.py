@@ -221,7 +221,7 @@ class Request(Record):
     unexpected_count: int = 0
     unexpected_unnotified: int = 0
     counted_as: RequestStatus | None = None
-    """The status under which the daily counts of its account have it (counts.py); None if they do not have it."""
+    """The status under which the daily counts of its account have it (request_counts.py); None if they do not."""
     cancelled_at: datetime | None = None
     paid_when_cancelled: BaseUnits = BaseUnits(0)
     """What was paid of it until it was cancelled: what is paid afterwards is not owed."""

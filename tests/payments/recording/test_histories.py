@@ -20,13 +20,13 @@ from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.recording import flows, matching
-from chalicelib.payments.recording.counting import ACCOUNT
+from chalicelib.payments.recording.payment_counts import ACCOUNT
 from chalicelib.payments.recording.rules import requests_by_topic
-from chalicelib.payments.requests.counts import series_of
 from chalicelib.payments.requests.list_names import PAYMENT
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.quotes.records import Quote
 from chalicelib.payments.requests.records import DailyCount, Request, RequestStatus
+from chalicelib.payments.requests.request_counts import series_of
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain

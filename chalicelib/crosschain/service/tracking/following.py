@@ -13,7 +13,7 @@ from chalicelib.crosschain.service.tracking.observing import observe_announced
 from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Payable, PayableLink
 from chalicelib.payments.rates.rules import RateUnavailable
-from chalicelib.payments.recording import counting
+from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Origin, Payment, PaymentKind
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -117,7 +117,7 @@ def conclude_ends(
                 announcements.append(times.postpone_check(one, services.clock()))
                 continue
             changed = [_add_origin(other, each) for each in made]
-            counts += [Add(*each) for each in counting.amounts(made, changed)]
+            counts += [Add(*each) for each in payment_counts.amounts(made, changed)]
             payments += changed
             other = _with_surplus(other, made)
         is_open = request is not None and request.status is not RequestStatus.PAID

@@ -8,19 +8,19 @@ from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_val
 
 from chalicelib.base.email_addresses import MAX_LENGTH as MAX_EMAIL_LENGTH
 from chalicelib.base.email_addresses import STORED_PATTERN
-from chalicelib.offramp.payers import forms
+from chalicelib.offramp.payers import formats
 from chalicelib.offramp.payers.details import Details
 from chalicelib.platform.http.fields import ShortText, form
 from chalicelib.platform.http.schemas import Input, rule
 
-_Country = Annotated[str, form(forms.COUNTRY)]
-_Day = Annotated[str, form(forms.DAY, "birth-date")]
+_Country = Annotated[str, form(formats.COUNTRY)]
+_Day = Annotated[str, form(formats.DAY, "birth-date")]
 _Part = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 _Beneficiary = Literal["individual", "business"]
 _US = ["US", "us", "Us", "uS"]
 _TAX_NUMBERS: dict[str, Any] = {
     "if": {"properties": {"country": {"enum": _US}}},
-    "then": {"properties": {"ssn": {"pattern": forms.SOCIAL_SECURITY}}},
+    "then": {"properties": {"ssn": {"pattern": formats.SOCIAL_SECURITY}}},
 }
 
 
@@ -30,21 +30,21 @@ class _Person(Input):
     @field_validator("country", "nationality", check_fields=False)
     @classmethod
     def _two_letters(cls, value: str) -> str:
-        if not re.fullmatch(forms.COUNTRY, value):
+        if not re.fullmatch(formats.COUNTRY, value):
             raise rule("must be two letters, such as US")
         return value.upper()
 
     @field_validator("dateOfBirth", check_fields=False)
     @classmethod
     def _day(cls, value: str) -> str:
-        if not forms.is_day(value):
+        if not formats.is_day(value):
             raise rule("must be a day as YYYY-MM-DD, such as 1985-12-12")
         return value
 
     def details(self, now: datetime) -> Details:
         """What was given, by name, without the merchant's id. Raises ValidationFailed for a date of birth to come."""
         given = {name: text for name, text in self.model_dump().items() if text is not None}
-        forms.check_birth(given["dateOfBirth"], now)
+        formats.check_birth(given["dateOfBirth"], now)
         given.pop("clientUserId", None)
         return given
 
@@ -68,8 +68,8 @@ class CreatePayer(_Person):
     postcode: ShortText = Field(description="Postal code")
     country: _Country = Field(description="Of residence: two letters of ISO 3166, such as US")
     nationality: _Country = Field(description="Two letters of ISO 3166")
-    phone: Annotated[str, form(forms.PHONE)] = Field(description="With the country code, such as +12125551234")
-    ssn: Annotated[str, form(forms.TAX_NUMBER)] = Field(
+    phone: Annotated[str, form(formats.PHONE)] = Field(description="With the country code, such as +12125551234")
+    ssn: Annotated[str, form(formats.TAX_NUMBER)] = Field(
         description="Social security number of a resident of the US, elsewhere the tax number"
     )
     sourceOfFunds: ShortText | None = Field(None, description="Where the money comes from")
@@ -85,16 +85,16 @@ class CreatePayer(_Person):
     @field_validator("phone")
     @classmethod
     def _phone(cls, value: str) -> str:
-        if not re.fullmatch(forms.PHONE, value):
+        if not re.fullmatch(formats.PHONE, value):
             raise rule("must be 2 to 15 digits with the country code, such as +12125551234")
         return value
 
     @model_validator(mode="after")
     def _tax_number(self) -> Self:
         if self.country == "US":
-            if not re.fullmatch(forms.SOCIAL_SECURITY, self.ssn):
+            if not re.fullmatch(formats.SOCIAL_SECURITY, self.ssn):
                 raise rule("must be a social security number of nine digits, such as 123-45-6789", "ssn")
-        elif not re.fullmatch(forms.TAX_NUMBER, self.ssn):
+        elif not re.fullmatch(formats.TAX_NUMBER, self.ssn):
             raise rule("must be 1 to 64 letters, digits, spaces, dots, slashes or hyphens", "ssn")
         return self
 
@@ -129,7 +129,7 @@ class AddPaymentDetails(_Person):
     accountNumber: _Part | None = Field(None, description="The number of the account")
     routingNumber: _Part | None = Field(None, description="The routing number of a bank in the US")
     beneficiaryType: _Beneficiary = Field(description="Whose account it is: a person's or a business'")
-    currency: Annotated[str, form(forms.CURRENCY)] = Field(description="Three letters of ISO 4217, such as usd")
+    currency: Annotated[str, form(formats.CURRENCY)] = Field(description="Three letters of ISO 4217, such as usd")
     addressLine1: ShortText = Field(description="Street and number of the owner")
     addressLine2: ShortText | None = Field(None, description="Further parts of the address")
     city: ShortText = Field(description="The city")
@@ -140,7 +140,7 @@ class AddPaymentDetails(_Person):
     rails: Literal["local", "swift", "wire"] = Field("local", description="How the money is sent")
     sortCode: _Part | None = Field(None, description="Of a bank in the United Kingdom")
     iban: Annotated[str, form(format="iban")] | None = Field(None, description="International number of the account")
-    swiftBic: Annotated[str, form(forms.BIC)] | None = Field(None, description="The bank by ISO 9362")
+    swiftBic: Annotated[str, form(formats.BIC)] | None = Field(None, description="The bank by ISO 9362")
     documentNumber: _Part | None = Field(None, description="Of an identity document, where the bank asks for it")
     documentType: _Part | None = Field(None, description="Of which kind that document is")
     accountType: Literal["checking", "savings"] | None = Field(None, description="The kind of the account")
@@ -154,14 +154,14 @@ class AddPaymentDetails(_Person):
     @field_validator("currency")
     @classmethod
     def _three_letters(cls, value: str) -> str:
-        if not re.fullmatch(forms.CURRENCY, value):
+        if not re.fullmatch(formats.CURRENCY, value):
             raise rule("must be three letters, such as usd")
         return value
 
     @field_validator("iban")
     @classmethod
     def _iban(cls, value: str | None) -> str | None:
-        found = None if value is None else forms.iban(value)
+        found = None if value is None else formats.iban(value)
         if value is not None and found is None:
             raise rule("must be an IBAN with its check digits, such as DE89370400440532013000")
         return found
@@ -169,7 +169,7 @@ class AddPaymentDetails(_Person):
     @field_validator("swiftBic")
     @classmethod
     def _bic(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(forms.BIC, value):
+        if value is not None and not re.fullmatch(formats.BIC, value):
             raise rule("must be a BIC of 8 or 11 characters, such as DEUTDEFF")
         return value
 

@@ -10,7 +10,7 @@ from chalicelib.payments.links.multicalls.children import is_live
 from chalicelib.payments.links.multicalls.reading import details
 from chalicelib.payments.links.reading import Viewer, load_request, load_stored
 from chalicelib.payments.links.records import LinkStatus, Payable, PayableLink, PaymentType
-from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.audit import rules as audit
@@ -103,9 +103,9 @@ def _claiming(services: Services, payable: PayableLink) -> tuple[Write, ...]:
 
 def _write(services: Services, payable: P, *also: Write) -> P:
     done = rules.cancel_link(payable, services.clock(), webhooks.event_context(services))
-    marked = {each.key: counts.mark_request(each) for each in done.changed}
+    marked = {each.key: request_counts.mark_request(each) for each in done.changed}
     before = [each for each in payable.requests if each.key in marked]
-    added = [Add(*each) for each in counts.amounts(before, marked.values())]
+    added = [Add(*each) for each in request_counts.amounts(before, marked.values())]
     records: list[Write] = [*([done.link] if done.link is not None else []), *marked.values()]
     services.store.write(*records, *done.events, *added, *also)
     webhooks.queue_publishing(services, done.events)

@@ -100,7 +100,7 @@ class Payment(Record):
     """What one US dollar was in `currency` when it was paid; None if the invoice is in dollars, which `rate` is of, or
     if no rate could be had when it was recorded."""
     is_counted: bool = False
-    """Whether the daily counts of its account have it (payments/recording/counting.py)."""
+    """Whether the daily counts of its account have it (payments/recording/payment_counts.py)."""
     recurring_payment_id: str | None = None
     is_unexpected: bool = False
     """Whether the merchant was notified of it by `payment.unexpected` (payments/recording/unexpected.py)."""

@@ -8,8 +8,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import Named, Span, last_place_at, list_of, place_at
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.payments.recording import counting
-from chalicelib.payments.recording.counting import Facets, Role
+from chalicelib.payments.recording import payment_counts
+from chalicelib.payments.recording.payment_counts import Facets, Role
 from chalicelib.payments.requests.list_names import PAYMENT, currencies, symbol_of
 from chalicelib.payments.requests.records import DailyCount, Request
 from chalicelib.payments.search.payments.records import Filters
@@ -78,10 +78,10 @@ def is_counted(filters: Filters) -> bool:
 def series_of(filters: Filters) -> str:
     """The series of counts that has the payments of a search."""
     if filters.reference is not None:
-        return counting.of_reference(filters.reference)
+        return payment_counts.of_reference(filters.reference)
     if wallet := filters.payer or filters.wallet or filters.payee:
-        return counting.of_wallet(wallet)
-    return counting.ACCOUNT if filters.client_id is None else counting.of_client(filters.client_id)
+        return payment_counts.of_wallet(wallet)
+    return payment_counts.ACCOUNT if filters.client_id is None else payment_counts.of_client(filters.client_id)
 
 
 def number_of(filters: Filters, request: Request) -> int:
@@ -152,7 +152,7 @@ def ways_of(filters: Filters) -> set[tuple[str, ...]]:
 
 
 def _is_of_client(record: DailyCount) -> bool:
-    return record.series.startswith(counting.of_client(""))
+    return record.series.startswith(payment_counts.of_client(""))
 
 
 @cache

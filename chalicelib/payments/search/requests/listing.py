@@ -15,9 +15,9 @@ from chalicelib.base.lists import partial_days, with_partial_day
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.counts import series_of
 from chalicelib.payments.requests.list_names import REQUEST
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.request_counts import series_of
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.pages import Listing, ListPage, number, page_after, page_at
 

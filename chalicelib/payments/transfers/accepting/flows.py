@@ -4,7 +4,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.payments.links.cancelling.rules import UNRECORDED
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.requests import counts
+from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.transfers.accepting import rules
@@ -35,8 +35,8 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
         raise Conflict(UNRECORDED)
     now = services.clock()
     done = rules.accept_as_paid(payable, request, now, webhooks.event_context(services))
-    after = counts.mark_request(done.request)
-    added = [Add(*each) for each in counts.amounts([request], [after])]
+    after = request_counts.mark_request(done.request)
+    added = [Add(*each) for each in request_counts.amounts([request], [after])]
     entry = audit.make_entry(actor, "request.accepted", request.request_id, now, services.entropy)
     services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
     webhooks.queue_publishing(services, [done.event])

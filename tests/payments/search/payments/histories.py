@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.recording import counting
+from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind, PaymentStatus
 from chalicelib.platform.storage.store import Add, Store
 
@@ -57,7 +57,7 @@ def record(store: Store, payments: Iterable[Payment]) -> list[Payment]:
     written = []
     for each in payments:
         stored = store.get(Payment, each.key)
-        marked = counting.mark_payment(replace(each, version=stored.version if stored else 0))
-        store.write(marked, *(Add(*one) for one in counting.amounts([stored] if stored else [], [marked])))
+        marked = payment_counts.mark_payment(replace(each, version=stored.version if stored else 0))
+        store.write(marked, *(Add(*one) for one in payment_counts.amounts([stored] if stored else [], [marked])))
         written.append(marked)
     return written

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.records import Counts
-from chalicelib.payments.recording.counting import ACCOUNT, Role
+from chalicelib.payments.recording.payment_counts import ACCOUNT, Role
 from chalicelib.payments.requests.records import DailyCount
 from chalicelib.payments.search.payments import rules
 from chalicelib.payments.search.payments.records import Filters

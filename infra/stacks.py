@@ -21,7 +21,7 @@ _NAMES = {
 _TOPIC = "AWS::SNS::Topic"
 
 
-def parts(template: Template) -> dict[str, Template]:
+def split_into_stacks(template: Template) -> dict[str, Template]:
     """The template of each stack, by the end of its name, in the order in which they are made."""
     found: dict[str, dict[str, Any]] = {"": {}, "-alarms": {}, "-metrics": {}}
     for name, each in template["Resources"].items():

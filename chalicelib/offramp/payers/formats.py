@@ -1,4 +1,4 @@
-"""The forms of personal data: dates of birth, telephone numbers, tax numbers, IBANs. Messages never repeat a value."""
+"""The formats of personal data: dates of birth, telephone numbers, tax numbers, IBANs. No message repeats one."""
 
 import re
 from datetime import datetime

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import day_of
-from chalicelib.payments.requests.counts import Amounts, shard_of, sums_of
 from chalicelib.payments.requests.list_names import wallet
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import DailyCount
+from chalicelib.payments.requests.request_counts import Amounts, shard_of, sums_of
 
 ACCOUNT = "ACCOUNT"
 LARGEST = 5

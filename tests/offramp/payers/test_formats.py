@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import ValidationFailed
-from chalicelib.offramp.payers import forms
+from chalicelib.offramp.payers import formats
 
 REGISTRY = [
     "GB29 NWBK 6016 1331 9268 19", "DE89 3704 0044 0532 0130 00", "FR14 2004 1010 0505 0001 3M02 606",
@@ -20,8 +20,8 @@ REGISTRY = [
 
 def test_the_examples_of_the_registry_are_ibans() -> None:
     for text in REGISTRY:
-        assert forms.iban(text) == text.replace(" ", "")
-        assert forms.iban(text.lower()) == text.replace(" ", "")
+        assert formats.iban(text) == text.replace(" ", "")
+        assert formats.iban(text.lower()) == text.replace(" ", "")
 
 
 @given(text=st.sampled_from(REGISTRY), position=st.integers(0), digit=st.sampled_from("0123456789"))
@@ -29,25 +29,25 @@ def test_one_digit_changed_is_no_iban(text: str, position: int, digit: str) -> N
     compact = text.replace(" ", "")
     at = 2 + position % (len(compact) - 2)
     changed = compact[:at] + digit + compact[at + 1 :]
-    assert (forms.iban(changed) == compact) == (changed == compact)
+    assert (formats.iban(changed) == compact) == (changed == compact)
     if changed != compact and compact[at].isdigit():
-        assert forms.iban(changed) is None
+        assert formats.iban(changed) is None
 
 
 @given(text=st.text(max_size=40))
 def test_no_text_is_an_iban_by_accident(text: str) -> None:
-    found = forms.iban(text)
+    found = formats.iban(text)
     assert found is None or int("".join(str(int(each, 36)) for each in found[4:] + found[:4])) % 97 == 1
 
 
 @given(day=st.dates(date(1900, 1, 1), date(2100, 12, 31)))
 def test_every_day_of_the_calendar_is_one(day: date) -> None:
-    assert forms.is_day(day.isoformat())
-    assert not forms.is_day(day.isoformat() + " ")
+    assert formats.is_day(day.isoformat())
+    assert not formats.is_day(day.isoformat() + " ")
 
 
 def test_other_forms_of_iso_8601_are_no_day() -> None:
-    assert not [text for text in ("20260315", "2026-W11-7", "2026-03-15T10:00", "2026-03") if forms.is_day(text)]
+    assert not [text for text in ("20260315", "2026-W11-7", "2026-03-15T10:00", "2026-03") if formats.is_day(text)]
 
 
 @given(year=st.integers(1900, 2100), month=st.integers(0, 13), number=st.integers(0, 32))
@@ -56,7 +56,7 @@ def test_a_day_that_the_calendar_lacks_is_none(year: int, month: int, number: in
         exists = date(year, month, number) + timedelta() is not None
     except ValueError:
         exists = False
-    assert forms.is_day(f"{year}-{month:02}-{number:02}") == exists
+    assert formats.is_day(f"{year}-{month:02}-{number:02}") == exists
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_day_that_the_calendar_lacks_is_none(year: int, month: int, number: in
 def test_who_is_registered_was_born_from_1900_to_yesterday(day: str, is_possible: bool) -> None:
     now = datetime(2026, 3, 15, 23, 59, tzinfo=UTC)
     if is_possible:
-        forms.check_birth(day, now)
+        formats.check_birth(day, now)
     else:
         with pytest.raises(ValidationFailed, match="dateOfBirth.*must be in the past, and not before 1900-01-01"):
-            forms.check_birth(day, now)
+            formats.check_birth(day, now)

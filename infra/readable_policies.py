@@ -1,6 +1,6 @@
 """What the policies of a stage permit, written to be read and reviewed (tests/deploy/permissions.txt).
 
-    python -m infra.permissions > tests/deploy/permissions.txt
+    python -m infra.readable_policies > tests/deploy/permissions.txt
 """
 
 import re
@@ -11,7 +11,7 @@ from infra.iam import ACCESS, policy_document
 from infra.people import PEOPLE
 
 
-def permissions(stage: str) -> str:
+def list_permissions(stage: str) -> str:
     """What all policies of a stage permit, to be read: a line for each statement, `{}` for the prefix of the stage."""
     policies = {each: policy_document(stage, each) for each in ACCESS} | {
         each: made(stage) for each, made in PEOPLE.items()
@@ -48,4 +48,4 @@ def _conditions(statement: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    print(permissions("prod"), end="")
+    print(list_permissions("prod"), end="")
