@@ -4,6 +4,7 @@ from chalicelib.accounts.members import flows as members
 from chalicelib.accounts.members import invitations
 from chalicelib.base.addresses import address_of_family
 from chalicelib.base.email_addresses import email_address
+from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.people.records import Role
@@ -17,8 +18,10 @@ def invite(services: Services, actor: Actor, name: str, role: Role) -> str:
     """
     if "@" in name:
         invited = email_address(name).name
-    else:
+    elif name.startswith(("0x", "T")):
         invited = address_of_family(name, "tron" if name.startswith("T") else "evm")
+    else:
+        raise BadRequest(f"{name} is neither an e-mail address nor the address of a wallet.")
     return invitations.link_of(services, invitations.invite(services, actor, None, invited, role)[1])
 
 

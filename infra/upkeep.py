@@ -1,10 +1,11 @@
 """What an operator does to a stage beside accounts: bans, stopped e-mail addresses, dead letters, audit log, alarms."""
 
 from hashlib import sha256
+from ipaddress import ip_network
 from typing import Any
 
 from chalicelib.base.email_addresses import email_address
-from chalicelib.base.errors import NotFound
+from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.mail import flows as mail
 from chalicelib.platform.access.audit import store as audit_store
@@ -27,8 +28,14 @@ _SHOWN = 10
 def lift_ban(services: Services, credential: str, address: str) -> str:
     """Ends the ban of a credential at an address; the text `anonymous` or `refused` names callers without a valid one.
 
-    Returns a sentence.
+    Returns a sentence. Raises BadRequest without a credential, or without an IP address or a network of them.
     """
+    if not credential:
+        raise BadRequest("Send the credential on standard input, or `anonymous` or `refused`.")
+    try:
+        ip_network(address)
+    except ValueError:
+        raise BadRequest(f"{address} is not an IP address.") from None
     known = credential in (ANONYMOUS, REFUSED)
     caller = caller_digest(credential if known else sha256(credential.encode()).hexdigest(), address)
     ban = limit_store.ban(services.store, caller)

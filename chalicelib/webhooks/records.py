@@ -42,7 +42,7 @@ class Event(Record):
     events that were stored without one.
     """
 
-    KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id}", "EVENT")
+    KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id:.64}", "EVENT")
     SCHEMA = 2
 
     event_id: str

@@ -190,10 +190,28 @@ def test_it_invites_people_to_an_account_and_lists_them(run: Run, services: Serv
     assert "owner      invited, until" in invited and f"  {evm_wallet().address}" in invited
     invitations.register(services, Actor("", "anonymous", "", ""), link.partition("#")[2], "correct horse", "en")
     assert "ann@shop.example" in run("members", "--account", account)[1].splitlines()[0]
-    for refused in (("invite", "nobody", "--account", account), ("invite", "a@shop.example", "--account", "01")):
-        assert run(*refused)[0] == 1
+    assert run("invite", "a@shop.example", "--account", "01")[0] == 1
+    code, _, problem = run("invite", "nobody", "--account", account)
+    assert (code, problem.strip()) == (1, "nobody is neither an e-mail address nor the address of a wallet.")
     lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
     assert [line.actor for line in lines][:2] == ["operator"] * 2
+
+
+@pytest.mark.parametrize("address", ["203.0.113.7", "2001:db8:1:2::1", "2001:db8:1:2::/64"])
+def test_it_looks_for_a_ban_at_an_address(run: Run, address: str) -> None:
+    assert run("lift-ban", "--address", address, stdin="anonymous\n") == (0, "That caller is not banned.", "")
+
+
+@pytest.mark.parametrize(
+    ("address", "credential", "problem"),
+    [
+        ("203.0.113", "anonymous", "203.0.113 is not an IP address."),
+        ("203.0.113.7", "", "Send the credential on standard input, or `anonymous` or `refused`."),
+    ],
+)
+def test_a_ban_without_an_address_or_a_credential_is_refused(run: Run, address: str, credential: str, problem: str) -> None:
+    code, _, said = run("lift-ban", "--address", address, stdin=f"{credential}\n")
+    assert (code, said.strip()) == (1, problem)
 
 
 def test_a_label_cannot_write_on_the_operators_terminal(run: Run) -> None:

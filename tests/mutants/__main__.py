@@ -76,7 +76,7 @@ def main() -> int:
     sample, part = int(os.environ.get("SAMPLE") or 1), os.environ.get("MODULE", "")
     for room in rooms(os.environ.get("ROOM") or None):
         targets = [path for path in room.targets if part in _relative(str(path))]
-        mutants = [each for path in targets for each in _mutants_of(path)][::sample]
+        mutants = [each for path in targets for each in mutants_of(path)][::sample]
         every += mutants
         if mutants:
             print(f"{room.name}: {len(mutants)} mutants", flush=True)
@@ -84,7 +84,7 @@ def main() -> int:
     print("\n".join(report.table()))
     for mutant in report.slow:
         print(f"found by its timeout: {_relative(mutant.path)}:{mutant.line}: {mutant.key}")
-    unknown = _unknown_entries(every) if sample == 1 else []
+    unknown = unknown_entries(every) if sample == 1 else []
     unknown += [
         f"survivors.toml lists what a test finds: {_relative(each.path)}: {each.key}" for each in report.found_though_listed
     ]
@@ -119,7 +119,7 @@ def _is_exchangeable(mutant: Any, coverage: Coverage) -> bool:
     return mutant.statement > 0 and (mutant.path, mutant.statement) not in coverage.at_import
 
 
-def _mutants_of(path: Path) -> list[Any]:
+def mutants_of(path: Path) -> list[Any]:
     return list(javascript.mutants(path)) if path.suffix == ".js" else Module(path).mutants
 
 
@@ -131,7 +131,7 @@ def _relative(path: str) -> str:
     return Path(path).relative_to(ROOT / "chalicelib").as_posix()
 
 
-def _unknown_entries(mutants: Sequence[Any]) -> list[str]:
+def unknown_entries(mutants: Sequence[Any]) -> list[str]:
     """Returns a message for each entry of survivors.toml that is not a mutant of the mutated modules."""
     keys: dict[str, set[str]] = {}
     for mutant in mutants:

@@ -59,7 +59,7 @@ class PendingChange(Record):
     are notified.
     """
 
-    KEY = KeyPattern(IDENTITY, "CHANGES#{account_id}", "{change_id}")
+    KEY = KeyPattern(IDENTITY, "CHANGES#{account_id}", "{change_id:.64}")
     DUE_GROUP = "WAITING"
     UNREPEATABLE = frozenset({"sealed", "asker"})
 

@@ -69,7 +69,7 @@ class Delivery(Record):
     `person_id` the body is sealed, as that of its event. `is_public` is that of its webhook.
     """
 
-    KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id}", "DELIVERY")
+    KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id:.64}", "DELIVERY")
     SCHEMA = 2
 
     delivery_id: str

@@ -64,6 +64,14 @@ def test_a_wallet_with_an_account_of_its_own_accepts_and_switches(api: Api) -> N
     assert other.send("POST", "/v1/members/leave").status == 200 and other.get("/v1/auth/me").status == 401
 
 
+def test_an_account_id_that_is_longer_than_a_key_may_be_is_one_of_another(api: Api) -> None:
+    owner = by_email(api)
+    refused = owner.send("POST", "/v1/auth/switch", {"accountId": "x"})
+    for length in (1_500, 3_000):
+        reply = owner.send("POST", "/v1/auth/switch", {"accountId": "x" * length})
+        assert (reply.status, reply.message) == (refused.status, refused.message) == (404, "You are not a member of this account")
+
+
 def test_the_secret_of_an_invitation_is_shown_once(api: Api) -> None:
     owner = by_email(api)
     secret = invited(owner, role="viewer", email="x@shop.example").json["secret"]

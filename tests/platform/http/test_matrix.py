@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -118,6 +119,15 @@ def test_what_another_tenant_owns_is_as_unknown_as_what_never_was(api: Api, know
         if not is_barred(known, way):
             reply = request(api, known, headers_for(known, caller, way), Tenant(), way)
             assert reply.status in facts.others, (way.name, reply.body)
+
+
+@pytest.mark.parametrize("known", [known for known in OPERATIONS if "{" in known.path], ids=named)
+def test_an_id_that_is_longer_than_a_key_may_be_is_unknown(api: Api, known: Operation) -> None:
+    caller, way = Tenant(), next(way for way in accepted_ways(known) if not is_barred(known, way))
+    sent = prepared(known, caller, way)
+    for name in sent.path:
+        reply = replace(sent, path={**sent.path, name: "x" * 3_000}).send(api, headers_for(known, caller, way))
+        assert reply.status in (400, 404), (name, reply.body)
 
 
 def test_every_operation_that_names_a_record_in_its_path_says_what_others_hear() -> None:

@@ -86,7 +86,7 @@ class Membership(Record):
     A person who leaves and joins again has another `joined_at`, and the sessions of the time before stay ended.
     """
 
-    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "MEMBER#{person_id:.64}")
+    KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id:.64}", "MEMBER#{person_id:.64}")
     RESOURCE = "member"
     NAMED_BY = ("person_id",)
     SHOWN = (*NAMED_BY, "role")
