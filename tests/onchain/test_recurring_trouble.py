@@ -187,6 +187,10 @@ def test_a_transaction_that_reverts_is_tried_again_later_by_another_one(payouts:
     found = payouts.load(schedule)
     assert (found.failures, found.failure_reason, found.processed) == (1, "Insufficient token allowance", 0)
     payouts.allow(payouts.payer, MONEY)
+    for _ in range(15):  # longer than a payment that is refused before it is sent waits
+        payouts.minute()
+    assert payouts.load(schedule).processed == 0, "a payer's next call is made a day after one that was reverted"
+    payouts.jump_to(payouts.world.now + timedelta(days=1))
     run_to_end(payouts, schedule)
     assert_each_is_paid_once(payouts, schedule, transactions=4)
     statuses = [call.status for call in payouts.calls()]
