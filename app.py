@@ -64,7 +64,7 @@ from chalicelib.webhooks.endpoints import routes as endpoints_routes
 if TYPE_CHECKING:
     from chalicelib.platform.services import Services
 
-ROOMS = (
+ROUTES = (
     currencies_routes,
     requests_routes,
     request_search_routes,
@@ -189,7 +189,7 @@ def build(settings: Settings, services: Callable[[], "Services"]) -> Chalice:
     # The Logger of services is the only one. Chalice would write its name into the environment, once more for each app.
     app = _Service(app_name="payment-requests", configure_logs=False, env={})
     app.services = services
-    register_routes(app, ROOMS, services)
+    register_routes(app, ROUTES, services)
 
     @app.middleware("all")
     def write_metrics(event: Any, respond: Callable[[Any], Any]) -> Any:

@@ -69,10 +69,10 @@ class Sent:
 
 
 def found(name: str) -> tuple[Operation, Callable[..., Any]]:
-    for room in app.ROOMS:
-        for operation in getattr(room, "OPERATIONS", ()):
+    for routes in app.ROUTES:
+        for operation in getattr(routes, "OPERATIONS", ()):
             if operation.name == name:
-                return operation, getattr(import_module(room.__name__.removesuffix("routes") + "api"), name)
+                return operation, getattr(import_module(routes.__name__.removesuffix("routes") + "api"), name)
     raise AssertionError(name)
 
 

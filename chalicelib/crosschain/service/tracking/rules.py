@@ -60,10 +60,8 @@ def _after_source(
 ) -> AnnouncedTransaction:
     if observation.outcome in (Source.MISSING, Source.REPLACED):
         return _after_missing(announced, bridge_transfer, observation, now)
-    is_new, bridge_transfer = (
-        bridge_transfer.deposit is None,
-        replace(change_destination(bridge_transfer, observation), nonce_used_since=None),
-    )
+    is_new = bridge_transfer.deposit is None
+    bridge_transfer = replace(change_destination(bridge_transfer, observation), nonce_used_since=None)
     announced = replace(
         announced,
         bridge_transfer=bridge_transfer,

@@ -333,7 +333,7 @@ SCRIPT = """
 import sys
 import app
 from importlib import import_module
-for routes in app.ROOMS:
+for routes in app.ROUTES:
     import_module(routes.__name__.removesuffix("routes") + "api")
 from chalicelib.payments.requests.names import flows
 assert not {"ens", "web3", "pyunormalize"} & set(sys.modules), "before a name is there"
