@@ -57,9 +57,10 @@ rehearsal: setup ## deploy stages into a local cloud and use them; run the READM
 pythons: setup ## run the tests on each supported Python of this machine (3.11, 3.12, 3.13; ROOM as above); others are named and left out
 	@.venv/bin/python -m tests.pythons $(ROOM)
 
-lint: setup ## check style, types (of the dashboard's scripts too) and which package may import which
+lint: setup ## check style, types (of the dashboard's scripts too), names in tests and which package may import which
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
+	@.venv/bin/mypy --config-file tests/mypy.ini
 	@.venv/bin/lint-imports
 	@infra/local/node_modules/.bin/tsc --project chalicelib/pages/dashboard
 

@@ -63,7 +63,7 @@ def made(run: Run) -> tuple[str, str, str]:
 
 
 def record(services: Services, text: str, kind: type) -> ApiKey | ClientId:
-    found = services.store.get(kind, kind.KEY.of(credential_hash=credential_hash(text)))
+    found = services.store.get(kind, kind.KEY.of(credential_hash=credential_hash(text)))  # type: ignore[attr-defined]
     assert isinstance(found, ApiKey | ClientId)
     return found
 

@@ -53,7 +53,7 @@ def test_a_maximum_that_the_stage_asks_for_stays(variables: dict[str, str]) -> N
 def test_a_stage_says_how_many_first_attempts_are_made_at_once(text: str, maximum: int | None) -> None:
     settings = Settings.read({**variables_of("prod"), "WEBHOOK_CONCURRENCY": text})
     (source,) = [each for each in build(settings, lambda: None).event_sources if each.name == "deliver_webhook"]  # type: ignore[arg-type, return-value]
-    assert source.maximum_concurrency == maximum
+    assert source.maximum_concurrency == maximum  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("text", ["1", "1001", "1249", "1251", "many"])

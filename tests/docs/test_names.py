@@ -135,7 +135,7 @@ def test_every_operation_is_in_the_tables_with_who_may_call_it() -> None:
     found = operations()
     assert documented.keys() ^ found.keys() == set(), "the tables of docs/api.md have not the operations of the code"
     for operation, callers in documented.items():
-        ways = [way for caller in callers.split(", ") for way in WAYS[caller]]
+        ways = [way for caller in callers.split(", ") for way in WAYS[caller]]  # type: ignore[attr-defined]
         assert found[operation]["security"] == ways, operation
 
 

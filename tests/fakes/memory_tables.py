@@ -99,7 +99,7 @@ class Table:
         self.items: dict[str, dict[str, Item]] = {}
         self.primary = Index(None, "pk", "sk", types, keys_only=False)
         self.indexes = {
-            each["IndexName"]: Index(
+            each["IndexName"]: Index(  # type: ignore[call-arg]
                 each["IndexName"],
                 *(key["AttributeName"] for key in each["KeySchema"]),
                 types,

@@ -313,7 +313,7 @@ def test_parallel_requests_see_their_own_request(server: Server) -> None:
 
 
 def test_closing_finishes_the_request_that_is_being_served() -> None:
-    server = Server(small_app(lambda: server.is_closing), "127.0.0.1", 0)
+    server = Server(small_app(lambda: server.is_closing), "127.0.0.1", 0)  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     answers: list[Answer] = []

@@ -24,7 +24,7 @@ from tests.mutants.forks import Task, results
 from tests.mutants.javascript import TextMutant
 from tests.mutants.operators import Mutant
 
-ConjectureRunner.shrink_interesting_examples = lambda runner: None  # type: ignore[method-assign] # any failing example is enough
+ConjectureRunner.shrink_interesting_examples = lambda runner: None  # type: ignore[attr-defined, method-assign] # any failing example is enough
 
 
 AT_ONCE = os.cpu_count() or 1

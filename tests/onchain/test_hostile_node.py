@@ -159,7 +159,7 @@ class Reader:
         self.node.lie = self.liar
         self.stream = io.StringIO()
         log = Logger(service="hostile", level="INFO")
-        log.registered_handler.setStream(self.stream)
+        log.registered_handler.setStream(self.stream)  # type: ignore[attr-defined]
         self.services: Any = SimpleNamespace(clock=lambda: NOW, log=log, metrics=FakeMetrics())
         since = NOW - TRIAL if enforced else None
         self.cursor = Cursor("sepolia", 0, (), 100, headers_since=since, receipts_since=since)

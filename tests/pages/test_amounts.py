@@ -68,7 +68,7 @@ def test_a_quoted_amount_and_the_fee_on_it_are_those_of_the_service() -> None:
     for _ in range(CASES):
         invoice, paid, left, percentage = drawn(draw)
         terms = (BaseUnits(draw.randrange(1, 10 ** draw.randint(1, 60))) for _ in range(2))
-        rate = Rate(invoice.id, paid.id, *terms, RateSource.CHAINLINK, AT)
+        rate = Rate(invoice.id, paid.id, *terms, RateSource.CHAINLINK, AT)  # type: ignore[call-arg]
         amount = to_pay(left, rate, invoice, paid)
         asked = payment(invoice, paid, left, percentage)
         questions.append({"payment": asked, "conversion": conversion(rate, quoteExpiresAt=NOW // 1000 + 300), "now": NOW})

@@ -514,6 +514,6 @@ def test_whatever_two_devices_do_one_after_the_other_the_payee_is_paid_once(
             devices["phone"].reload("review").pay("doubt" if SENT in purse.says else "waiting")
         assert sum(len(each.sent) for each in purses.values()) == 1
         stack.settle()
-    for each in devices.values():
-        each.reach("completed")
+    for device in devices.values():
+        device.reach("completed")
     stack.assert_completed(token)

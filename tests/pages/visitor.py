@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from playwright.sync_api import APIResponse, BrowserContext, Error, Frame, Locator, Page, expect
 
@@ -76,7 +76,7 @@ class Visitor:
         self.page = context.new_page()
         self.frame: Page | Frame = self.page
 
-    def has(self, *purses: Purse) -> "Visitor":
+    def has(self, *purses: Purse) -> Self:
         """Gives the browser a wallet, or several."""
         for purse in purses:
             self._purses[purse.name] = purse
@@ -90,17 +90,17 @@ class Visitor:
         """Gives the wallet of that name, which the browser has, another mind."""
         self._purses = {purse.name: purse}
 
-    def unwatched(self) -> "Visitor":
+    def unwatched(self) -> Self:
         """The page does not look now and then what became of the link: it finds that out when something is pressed."""
         self.context.add_init_script(_UNWATCHED)
         return self
 
-    def open(self, token: str, state: str = "choose", **query: str) -> "Visitor":
+    def open(self, token: str, state: str = "choose", **query: str) -> Self:
         more = "".join(f"&{name}={value}" for name, value in query.items())
         self.page.goto(f"{self.stack.pay_url}/?token={token}{more}")
         return self.reach(state)
 
-    def open_in_safe(self, token: str, state: str) -> "Visitor":
+    def open_in_safe(self, token: str, state: str) -> Self:
         """In a frame of Safe's app."""
         address, html = f"{self.stack.api_url}/safe-app", FRAMING_PAGE.replace("PAGE", f"{self.stack.pay_url}/?token={token}")
         self.page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
@@ -108,18 +108,18 @@ class Visitor:
         self.frame = self.page.frames[1]
         return self.reach(state)
 
-    def reload(self, state: str) -> "Visitor":
+    def reload(self, state: str) -> Self:
         self.page.reload()
         return self.reach(state)
 
-    def another_tab(self) -> "Visitor":
+    def another_tab(self) -> Self:
         """The same profile, a page of its own."""
         page = self.context.new_page()
         twin = object.__new__(Visitor)
         twin.__dict__ = {**self.__dict__, "page": page, "frame": page}
         return twin
 
-    def reach(self, *states: str) -> "Visitor":
+    def reach(self, *states: str) -> Self:
         """Waits for one of the states; several where one follows from the other by itself."""
         try:
             self.frame.locator(", ".join(f'#main[data-state="{each}"]' for each in states)).wait_for(timeout=milliseconds())
@@ -127,15 +127,15 @@ class Visitor:
             raise AssertionError(f"not {states}, but {self.frame.inner_text('body')} {[each.url for each in self.page.frames]} {self.complaints}") from error
         return self
 
-    def connect(self, purse: Purse, state: str = "review") -> "Visitor":
+    def connect(self, purse: Purse, state: str = "review") -> Self:
         self.button(purse.name).click()
         return self.reach(state)
 
-    def press(self, name: str | re.Pattern[str]) -> "Visitor":
+    def press(self, name: str | re.Pattern[str]) -> Self:
         self.button(name).click()
         return self
 
-    def pay(self, state: str) -> "Visitor":
+    def pay(self, state: str) -> Self:
         """Presses the button, and again if the page drew it anew between the mouse's down and up."""
         self.frame.locator("#main").evaluate(_WATCH_PRESS)
         self.frame.locator("#pay").click()
@@ -143,12 +143,12 @@ class Visitor:
             self.frame.locator("#pay").click()
         return self.reach(state)
 
-    def pay_unanswered(self, purse: Purse) -> "Visitor":
+    def pay_unanswered(self, purse: Purse) -> Self:
         """Until the wallet, which keeps silent, was asked: the page says a little earlier that it will be."""
         asked = purse.asked.count("eth_sendTransaction")
         return self.pay("signing").until(lambda: purse.asked.count("eth_sendTransaction") > asked)
 
-    def until(self, holds: Callable[[], bool]) -> "Visitor":
+    def until(self, holds: Callable[[], bool]) -> Self:
         """Waits for what does not show in the page."""
         deadline = time.monotonic() + patience()
         while not holds() and time.monotonic() < deadline:

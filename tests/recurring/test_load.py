@@ -30,7 +30,7 @@ class Stopwatch:
     def guard(self, call: Any) -> Any:
         def guarded(*args: Any, **kwargs: Any) -> Any:
             calls = -(-len(args[1]) // 10) if self._kind == "queue" else 1
-            self._shop.calls[self._kind] += calls
+            self._shop.calls[self._kind] += calls  # type: ignore[attr-defined]
             self._shop.world.now += timedelta(seconds=calls * SECONDS[self._kind])
             return call(*args, **kwargs)
 

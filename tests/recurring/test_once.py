@@ -308,7 +308,7 @@ def test_somebody_else_with_the_key_makes_another_attempt_necessary_and_no_secon
     mempool = shop.world.chain.mempool
     mempool.answers = "refused"
     tick(shop, shop.services)
-    mempool.steal_nonce(shop.world.services.signing_keys.address)
+    mempool.steal_nonce(shop.world.services.signing_keys.address)  # type: ignore[attr-defined]
     mempool.answers = "ok"
     for _ in range(90):
         shop.minute()

@@ -442,8 +442,8 @@ def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_a
     world = World(client=object(), chains=FakeChains(FakeChain("base")), relayer_keys={"base": "secret"})
     services = replace(world.services, store=MemoryStore())
     chain = services.chains.of("base")
-    chain.mempool.holds = True
-    chain.holding = TokenReading(BaseUnits(100), BaseUnits(10**30))
+    chain.mempool.holds = True  # type: ignore[attr-defined]
+    chain.holding = TokenReading(BaseUnits(100), BaseUnits(10**30))  # type: ignore[attr-defined]
     spenders = [address_of(PERMIT2, "base"), address_of(RECURRING_PROXY, "base"), PAYEE]
 
     def submit(number: int, amount: int) -> SubmissionStatus:
@@ -456,7 +456,7 @@ def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_a
     statuses = [submit(number, 100) for number in range(14)]
     assert statuses.count(SubmissionStatus.ACCEPTED) == 1
     assert set(statuses[1:]) == {SubmissionStatus.WAITING}
-    chain.holding = TokenReading(BaseUnits(150), BaseUnits(10**30))
+    chain.holding = TokenReading(BaseUnits(150), BaseUnits(10**30))  # type: ignore[attr-defined]
     assert [submit(number, 20) for number in range(3)] == [SubmissionStatus.ACCEPTED] * 2 + [SubmissionStatus.WAITING]
 
 

@@ -73,7 +73,7 @@ class Api:
     def listen(self) -> None:
         """Starts a new log of the lines that Lambda would write to CloudWatch."""
         self.log = io.StringIO()
-        running().log.registered_handler.setStream(self.log)
+        running().log.registered_handler.setStream(self.log)  # type: ignore[attr-defined]
 
     def log_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]

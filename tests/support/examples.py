@@ -299,8 +299,8 @@ def has_event(owner: Tenant, way: Way) -> None:
 def an_event(owner: Tenant, way: Way) -> dict[str, Any]:
     """What the provider tells of the tenant's payer."""
     owner.payer()
-    (user,) = [each for each in running().store.scan([Payer]) if each[0].account_id == owner.account_id]
-    return {"account": ACCOUNT, "data": {**PROVIDER_USER, "id": user[0].user_id}}
+    (user,) = [each for each in running().store.scan([Payer]) if each[0].account_id == owner.account_id]  # type: ignore[attr-defined]
+    return {"account": ACCOUNT, "data": {**PROVIDER_USER, "id": user[0].user_id}}  # type: ignore[attr-defined]
 
 
 def own_step(owner: Tenant, way: Way) -> dict[str, Any]:

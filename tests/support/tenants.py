@@ -366,7 +366,7 @@ class Tenant:
     def spoil(self, headers: Headers, header: str, kind: type, **changes: Any) -> Headers:
         """Changes fields of the record of a credential in `headers`, until `mend`."""
         store = running().store
-        record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(headers[header])))
+        record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(headers[header])))  # type: ignore[attr-defined]
         assert record is not None
         store.write(replace(record, **changes))
         self.spoiled.append((kind, record))
@@ -376,7 +376,7 @@ class Tenant:
         """Writes the facts back: the client id and the orchestrator key serve on."""
         store = running().store
         for kind, record in self.spoiled:
-            store.write(replace(record, version=store.get(kind, record.key).version))
+            store.write(replace(record, version=store.get(kind, record.key).version))  # type: ignore[attr-defined]
         self.spoiled.clear()
 
     def end(self, headers: Headers) -> Headers:

@@ -37,8 +37,8 @@ class PendingOperation:
 
     `number` counts the operations of the payment from 1, so that it names the calls of one. `amount` is in base units;
     of a void, what was held when it was reserved. `payer`, `collector` and `signature` (hex) are those of an
-    authorization or charge. `step` and `call_keys` say how far its calls are (commerce/service), `transaction_hash` is that
-    of the newest.
+    authorization or charge. `step` and `call_keys` say how far its calls are (commerce/service), and
+    `transaction_hash` is that of the newest.
     """
 
     number: int

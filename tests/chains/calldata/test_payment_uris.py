@@ -16,7 +16,7 @@ from tests.chains.calldata.calls import COLLECTOR, EVERY_KIND, PAYEE, PROXY, USD
 
 
 def uri(name: str, transaction: Transaction, fee_limit: int = 0) -> str | None:
-    return uri_of(name, transaction, *explain(name, [transaction]), fee_limit)
+    return uri_of(name, transaction, *explain(name, [transaction]), fee_limit)  # type: ignore[call-arg]
 
 
 def call_of(text: str) -> tuple[str, int, bytes, int]:

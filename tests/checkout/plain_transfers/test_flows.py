@@ -93,7 +93,7 @@ def test_another_token_or_the_coin_is_rescued(world: World, request_of: Request,
 
 def test_another_network_has_the_same_address_deployed_there(world: World, request_of: Request) -> None:
     base = FakeChain(network="base")
-    world.services.chains.add(base)
+    world.services.chains.add(base)  # type: ignore[attr-defined]
     own = request_of.plain_transfer
     assert own is not None
     base.plain_addresses[own.address, OTHER] = PlainAddressState(BaseUnits(5), False, True)

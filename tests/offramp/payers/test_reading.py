@@ -50,8 +50,8 @@ def test_it_reads_no_personal_data_and_changes_nothing(api: Api, tenant: Tenant)
 
 def test_it_reads_no_payer_of_another_client_id_nor_of_another_account(api: Api, tenant: Tenant) -> None:
     path = path_of(tenant)
-    (payer,) = [each for each, _ in running().store.scan([Payer]) if each.account_id == tenant.account_id]
-    running().store.write(replace(payer, client_id="cli_other"))
+    (payer,) = [each for each, _ in running().store.scan([Payer]) if each.account_id == tenant.account_id]  # type: ignore[attr-defined]
+    running().store.write(replace(payer, client_id="cli_other"))  # type: ignore[call-arg]
     assert api.request("GET", path, None, tenant.by_client()).status == 404
     assert api.request("GET", path, None, {**tenant.by_key(), "x-client-id": tenant.client_id}).status == 200
     assert api.request("GET", path, None, Tenant().by_client()).status == 404

@@ -494,7 +494,7 @@ def test_totals_are_the_sum_of_what_stands_after_any_history_of_payments_rates_a
     dust = [each for each in logged(world) if each.state is TransferState.DUST]
     assert after.dust_amount == sum(each.value or 0 for each in dust)
     canonical = {block.hash for block in world.chain.blocks}
-    assert {each.block_hash for each in (*stands, *dust)} <= canonical
+    assert {each.block_hash for each in (*stands, *dust)} <= canonical  # type: ignore[attr-defined]
     on_chain = [log for block in world.chain.blocks for log in block.logs if len(log["data"]) == 2 + 5 * 64]
     moved = [log for log in on_chain if int(log["data"][2 + 2 * 64 : 2 + 3 * 64], 16)]
     assert len(moved) == len(stands) + len(dust), "each once"

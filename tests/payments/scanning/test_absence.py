@@ -43,7 +43,7 @@ class Network:
             chains._chains[name] = Nodes(hosts, self.world.clock)  # type: ignore[arg-type,assignment]
         self.stream = io.StringIO()
         log = Logger(service="absence", level="INFO")
-        log.registered_handler.setStream(self.stream)
+        log.registered_handler.setStream(self.stream)  # type: ignore[attr-defined]
         self.world.services = replace(self.world.start(), log=log)
         self.world.chain = self.nodes[0]
         self.tick()

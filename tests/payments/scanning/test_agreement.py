@@ -92,7 +92,7 @@ class Group:
         self.world.chain = self.nodes[0]
         self.stream = io.StringIO()
         log = Logger(service="group", level="INFO")
-        log.registered_handler.setStream(self.stream)
+        log.registered_handler.setStream(self.stream)  # type: ignore[attr-defined]
         self.world.services = replace(self.world.start(), log=log)
         self.tick()
 

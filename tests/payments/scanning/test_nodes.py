@@ -32,7 +32,7 @@ class Twins:
         self.use(self.second)
         self.stream = io.StringIO()
         log = Logger(service="twins", level="INFO")
-        log.registered_handler.setStream(self.stream)
+        log.registered_handler.setStream(self.stream)  # type: ignore[attr-defined]
         self.world.services = replace(self.world.start(), log=log)
 
     def use(self, second: FakeNode) -> None:

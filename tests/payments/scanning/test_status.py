@@ -51,8 +51,8 @@ def test_nothing_is_known_before_the_first_read(known: Cursor | None) -> None:
 
 def test_each_network_has_its_own_status_and_a_head_that_stands_still_is_seen_as_lag(world: World) -> None:
     sepolia = world.services.chains.of("sepolia")
-    sepolia.clock = world.clock
-    sepolia.mine(5)
+    sepolia.clock = world.clock  # type: ignore[attr-defined]
+    sepolia.mine(5)  # type: ignore[attr-defined]
     flows.scan(world.services, "sepolia")
     before, other = flows.status(world.services)
     assert (before.network, before.sees_payments, other.network, other.sees_payments) == ("sepolia", True, "base", False)
@@ -64,7 +64,7 @@ def test_each_network_has_its_own_status_and_a_head_that_stands_still_is_seen_as
 
 def test_it_is_one_read_and_no_call_to_a_node(world: World) -> None:
     for name in world.services.chains.networks:
-        world.services.chains.of(name).is_down = True
+        world.services.chains.of(name).is_down = True  # type: ignore[attr-defined]
     with counted(world.client) as calls:
         assert len(flows.status(world.services)) == 2
     assert dict(calls.by_operation) == {"BatchGetItem": 1}

@@ -76,7 +76,7 @@ def shown(services: Services) -> dict[str, Any]:
         assert listed.total == len(found[status]), status
     for cls, kind in ((Link, LINKS), (Request, REQUEST), (Event, EVENTS)):
         listed = page_after(services.store, cls, Listing("acct", kind, {}), None, 100).records  # type: ignore[type-abstract]
-        found[kind] = [each.listed_at for each in listed]
+        found[kind] = [each.listed_at for each in listed]  # type: ignore[attr-defined]
     return found
 
 

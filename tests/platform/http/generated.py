@@ -60,7 +60,7 @@ FORMATS: dict[str, list[str]] = {
 for name, texts in FORMATS.items():
     schemathesis.openapi.format(name, st.sampled_from(texts))
 
-lazy.get_pretty_function_description = lambda function: function.__name__
+lazy.get_pretty_function_description = lambda function: function.__name__  # type: ignore[attr-defined]
 """For the text of a strategy, which nothing here shows: a sixth of the run went into parsing the sources of lambdas."""
 
 requests.sessions.get_environ_proxies = lambda *_, **__: {}

@@ -34,7 +34,7 @@ def create(api: Api, **headers: str) -> Reply:
 
 def set_status(credential: str, kind: type, status: CredentialStatus) -> None:
     store = running().store
-    record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(credential)))
+    record = store.get(kind, kind.KEY.of(credential_hash=credential_hash(credential)))  # type: ignore[attr-defined]
     store.write(replace(record, status=status))
 
 

@@ -90,7 +90,7 @@ class Records:
             [store.get(each, key) for key, each in keys.items()],
             [store.query(kind, part, limit) for part in parts for limit in (None, 1, 2)],
             [store.query_mixed((kind,), first.pk), store.head(kind, first.pk, None, 1), store.head(kind, first.pk, first.sk, 2)],
-            [page.records if hasattr(page, "records") else page[0] for page in pages],
+            [page.records if hasattr(page, "records") else page[0] for page in pages],  # type: ignore[attr-defined]
             [[key for key in found if self.name in key.pk] for found in due],
             [store.newest(Payment, each, limit, 3) for each in (span, *lists) for limit in (1, 9)],
             [store.count_listed(Payment, each, 2) for each in (span, *lists)],

@@ -41,7 +41,7 @@ def local(cloud: Cloud) -> Any:
 
 
 def hold_store_to(memory: Any, other: Any, steps: Any) -> None:
-    records = hold_to(*(Store(PREFIX, client, at_once=1) for client in (memory, other)), steps)
+    records = hold_to(*(Store(PREFIX, client, at_once=1) for client in (memory, other)), steps)  # type: ignore[call-arg]
     assert records.items(memory) == records.items(other)
 
 

@@ -25,7 +25,7 @@ class Container:
     def __init__(self, aws: Any) -> None:
         self.aws, self.now, self.stream = aws, START, io.StringIO()
         log = Logger(service="node-urls", level="INFO")
-        log.registered_handler.setStream(self.stream)
+        log.registered_handler.setStream(self.stream)  # type: ignore[attr-defined]
         self.secrets = Secrets("alias/none", NAME, lambda: self.now, log)
 
     def put(self, text: str) -> None:

@@ -524,9 +524,9 @@ def test_a_batch_on_tron_has_as_many_of_each_at_least_one_and_an_address_for_fee
     for position, column in enumerate(columns):
         longer = [*columns[:position], column * 2, *columns[position + 1 :]]
         assert one("tron", tron_batch_call(*longer)).function is None
-    for refused in (tron_batch_call([], [], [], []), tron_batch_call(*columns, ZERO_ADDRESS)):
+    for refused in (tron_batch_call([], [], [], []), tron_batch_call(*columns, ZERO_ADDRESS)):  # type: ignore[call-arg]
         assert "it is not a batch as it is built here" in one("tron", refused).summary
-    free = tron_batch_call(*columns[:3], [0], ZERO_ADDRESS)
+    free = tron_batch_call(*columns[:3], [0], ZERO_ADDRESS)  # type: ignore[call-arg]
     assert "it is not a batch as it is built here" in one("tron", free).summary
 
 

@@ -346,7 +346,7 @@ def test_what_the_router_says_ends_nothing(bridge: Bridge) -> None:
         ("FAILED", None),
         ("INVALID", None),
     ):
-        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(
+        bridge.world.router.statuses[sent.tx_hash] = RouterStatus(  # type: ignore[call-arg]
             *status, sent.tx_hash, "0x" + "77" * 32, 42161, "across"
         )
         bridge.track(3)

@@ -55,7 +55,7 @@ def waits_as_on_the_links_own_chain(patch: pytest.MonkeyPatch) -> None:
 
 def compares_no_block_of_a_receipt(patch: pytest.MonkeyPatch) -> None:
     observation = sources.source_observation
-    patch.setattr(sources, "source_observation", lambda *given: observation(*given[:3], replace(given[3], block_hash=None), given[4]))
+    patch.setattr(sources, "source_observation", lambda *given: observation(*given[:3], replace(given[3], block_hash=None), given[4]))  # type: ignore[call-arg]
 
 
 def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:

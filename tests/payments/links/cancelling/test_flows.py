@@ -58,7 +58,7 @@ def cancel_request(world: World, request: Request, services: Any = None) -> Requ
 
 def notified(world: World) -> list[dict[str, Any]]:
     """The bodies of all events without their variants, in their order."""
-    events = sorted((each for each, _ in world.services.store.scan([Event])), key=lambda each: each.event_id)
+    events = sorted((each for each, _ in world.services.store.scan([Event])), key=lambda each: each.event_id)  # type: ignore[attr-defined]
     bodies = [json.loads(each.body) for each in events if isinstance(each, Event)]
     for body in bodies:
         assert_is_described(body)

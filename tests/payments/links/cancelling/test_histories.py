@@ -41,7 +41,7 @@ class Cancelling(History):
             if isinstance(wanted, Request):
                 flows.cancel_request(world.services, wanted.request_id, viewer, world.actor)
             else:
-                flows.cancel_link(world.services, wanted.link.token, viewer, world.actor)
+                flows.cancel_link(world.services, wanted.link.token, viewer, world.actor)  # type: ignore[attr-defined]
         self.store.restart()
 
 
