@@ -13,6 +13,7 @@ from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.across import decode_message
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
+from chalicelib.chains.nodes.rpc.receipts import logs_in
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
@@ -29,7 +30,7 @@ from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
 from tests.crosschain.service.router import diamond
 from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
-from tests.fakes.chain import SENDER
+from tests.fakes.chain import SENDER, by_transaction
 from tests.fakes.lying_node import Liar, served
 
 NOWHERE = "0x" + "ee" * 32
@@ -279,9 +280,10 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
     bridge.fill(mine, payment.requests[0], fails=True)
     bridge.fill(theirs, payment.requests[0], together=True)
     if is_reversed:
-        read = bridge.destination.logs_of_transactions
+        read = bridge.destination.find_receipts
         last_first = partial(sorted, key=lambda log: -int(log["logIndex"], 16))  # a transfer has the number of its event
-        monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: tuple(last_first(read(hashes))))
+        reverse = lambda hashes: by_transaction(hashes, last_first(logs_in(read(hashes))))  # noqa: E731
+        monkeypatch.setattr(bridge.destination, "find_receipts", reverse)
     bridge.track()
     bridge.track()
     statuses = {announced.wallet: announced.status for announced in bridge.announcements(payment)}
@@ -594,7 +596,7 @@ def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_pa
     sent = deposited(bridge, payment)
     bridge.fill(sent, payment.requests[0])
     read = bridge.destination.payers_of
-    bridge.destination.payers_of = lambda payments: tuple(None for _ in payments)  # type: ignore[method-assign]
+    bridge.destination.payers_of = lambda payments, read: tuple(None for _ in payments)  # type: ignore[method-assign]
     bridge.tick()
     (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
     assert (paid.type, paid.payer) == (PaymentKind.DIRECT, None)
