@@ -116,12 +116,12 @@ def test_what_was_said_to_be_paid_is_told_where_less_arrived(shop: Shop, altered
     shop.world.chain.fork(len(shop.world.chain.blocks) - before)
     shop.world.advance(1)
     shop.world.scan()
-    confirmed, *told = shop.notified
+    confirmed, *unexpected = shop.notified
     assert "statedAmount" not in confirmed
-    assert [(each["event"], each["status"]) for each in told] == [
+    assert [(each["event"], each["status"]) for each in unexpected] == [
         ("payment.unexpected", "confirmed"), ("payment.unexpected", "reversed"),
     ]  # fmt: skip
-    assert [(each["receivedAmount"], each["statedAmount"]) for each in told] == [("12.375", "12.5")] * 2
+    assert [(each["receivedAmount"], each["statedAmount"]) for each in unexpected] == [("12.375", "12.5")] * 2
 
 
 def test_a_payment_that_failed_tells_what_was_said_to_be_paid_where_less_arrived(shop: Shop) -> None:
@@ -131,8 +131,8 @@ def test_a_payment_that_failed_tells_what_was_said_to_be_paid_where_less_arrived
     shop.world.chain.fork(len(shop.world.chain.blocks) - before)
     shop.world.advance(1)
     shop.world.scan()
-    told = [(each["event"], each["amount"], each["statedAmount"]) for each in shop.notified]
-    assert told == [("payment.partial", "12.375", "12.5"), ("payment.failed", "12.375", "12.5")]
+    found = [(each["event"], each["amount"], each["statedAmount"]) for each in shop.notified]
+    assert found == [("payment.partial", "12.375", "12.5"), ("payment.failed", "12.375", "12.5")]
 
 
 def test_worthless_tokens_and_what_is_not_stored_are_never_told(shop: Shop) -> None:
