@@ -88,7 +88,7 @@ CORE = (
         "account; a payment from another chain that did not arrive, whose `amount` is then not part of "
         "`totalAmountPaid`; or a commerce payment of which nothing will be captured.",
         "FailedPayload",
-        (*_CHANGED, fields.FAILED_TX_HASH, *fields.PLACE, *fields.FAILED),
+        (*_CHANGED, fields.FAILED_TX_HASH, *fields.PLACE, fields.STATED, *fields.FAILED),
         sample={"totalAmountPaid": "0"},
     ),
     Kind(
@@ -202,6 +202,7 @@ CORE = (
             fields.PAYER,
             fields.PAYMENT_CURRENCY,
             fields.RECEIVED,
+            fields.STATED,
         ),
         sample={"totalAmountPaid": "200"},
         chosen_by_name=True,

@@ -21,7 +21,7 @@ def test_the_document_is_what_the_calls_of_today_cost() -> None:
     committed, today = capacity.DOCUMENT.read_text(), capacity.document()
     assert _NUMBER.sub("", _totals(committed)) == _NUMBER.sub("", _totals(today)), "run `python -m tests.bench.capacity`"
     assert _numbers(today) == pytest.approx(_numbers(committed), rel=0.005), "run `python -m tests.bench.capacity`"
-    assert capacity.idle(idle_networks()).total < capacity.IDLE_GOAL  # 45.57 of 46
+    assert 1.02 * capacity.idle(idle_networks()).total < capacity.IDLE_GOAL  # 44.47 of 46
 
 
 def test_what_is_counted_is_the_same_in_every_run() -> None:

@@ -251,11 +251,13 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
 
 
 def pay_by_a_token_that_keeps_a_part(world: World, request: Request) -> None:
-    """First a part of what is due, and then more than the rest."""
+    """First a part of what is due, then more than the rest, and then what is not owed; a fork removes them."""
     world.chain.moved = lambda amount: amount * 99 // 100
-    for _ in range(2):
+    for _ in range(3):
         world.chain.pay(request)
         world.scan()
+    world.chain.fork(11)
+    world.scan()
     world.chain.moved = lambda amount: amount
 
 

@@ -51,6 +51,7 @@ from chalicelib.chains.nodes.readings import (
     UsedNonce,
 )
 from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.chains.nodes.safes.reads import SafeEvent
 from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.tron import BroadcastResult
@@ -358,12 +359,11 @@ class FakeChain:
         block = self.blocks[number]
         return BlockFacts(block.hash, block.time or self.genesis + timedelta(seconds=number))
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
         self._read()
-        wanted = {"0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes}
-        return self._with_transfers(
-            [log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted]
-        )
+        wanted = {"0x" + each.removeprefix("0x") for each in tx_hashes}
+        logs = [log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted]
+        return by_transaction(tx_hashes, self._with_transfers(logs))
 
     def read_wallet(
         self,
@@ -407,15 +407,16 @@ class FakeChain:
         }
         return BlockReceipts(block.hash, {each: self._with_transfers(found) for each, found in logs.items()})
 
-    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
+    def payers_of(
+        self, payments: Sequence[PaidTransfer], read: RawReceipts | None = None
+    ) -> tuple[PaymentSender | None, ...]:
         """Returns the payers in `payers`, {transaction hash: address}; each is a wallet unless it is in `contracts`."""
-        self._read()
-        wanted, logs = {payment.tx_hash for payment in payments}, dict[str, list[dict[str, Any]]]()
-        for log in (log for block in self.blocks for log in block.logs if log["transactionHash"] in wanted):
-            logs.setdefault(log["transactionHash"], []).append(log)
-        return tuple(self._payer_of(payment, logs.get(payment.tx_hash, [])) for payment in payments)
+        known = read or {}
+        unread = [each.tx_hash for each in payments if each.tx_hash not in known]
+        receipts = {**known, **(self.find_receipts(unread) if unread else {})}
+        return tuple(self._payer_of(each, logs_in({"": receipts[each.tx_hash]})) for each in payments)
 
-    def _payer_of(self, paid: PaidTransfer, logs: list[dict[str, Any]]) -> PaymentSender | None:
+    def _payer_of(self, paid: PaidTransfer, logs: Sequence[Mapping[str, Any]]) -> PaymentSender | None:
         for each in payments_of_fills(self.network, logs) if fills_in(self.network, logs) else ():
             if each.payment.event_key == paid.event_key:
                 origin = network_of_chain(each.fill.origin_chain_id)
@@ -423,7 +424,7 @@ class FakeChain:
                 return PaymentSender(
                     each.fill.depositor, is_wallet=False, bridged_from=origin.name, fill_key=each.fill.key
                 )
-        address = self.payers.get(paid.tx_hash)
+        address = self.payers.get("0x" + paid.tx_hash.removeprefix("0x"))
         return None if address is None else PaymentSender(address, address not in self.contracts)
 
     def fills(self, origin_chain_id: int, deposit_id: int, blocks: BlockRange) -> tuple[LoggedFill, ...]:
@@ -584,6 +585,17 @@ class FakeChain:
     def _read(self) -> None:
         if self.is_down:
             raise ChainUnavailable(f"The {self.network} node does not answer")
+
+
+def by_transaction(tx_hashes: Sequence[str], logs: Sequence[Mapping[str, Any]]) -> RawReceipts:
+    """The receipts of transactions with the logs that are theirs; None of one that has none."""
+    found = dict[str, list[Mapping[str, Any]]]()
+    for log in logs:
+        found.setdefault(log["transactionHash"], []).append(log)
+    return {
+        each: {"transactionHash": full, "logs": found[full]} if full in found else None
+        for each, full in ((each, "0x" + each.removeprefix("0x")) for each in tx_hashes)
+    }
 
 
 class FakeChains:

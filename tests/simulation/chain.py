@@ -22,8 +22,9 @@ from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading, RangeToo
 from chalicelib.chains.nodes.readings import Receipt
 from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 from chalicelib.chains.proofs.headers import Checked, Forged, NotChecked
-from tests.fakes.chain import Block, FakeChain
+from tests.fakes.chain import Block, FakeChain, by_transaction
 from tests.simulation.chance import Chance
 from tests.simulation.rpc import MOST_LOGS, CappedHttp
 
@@ -158,13 +159,10 @@ class SimulatedChain(FakeChain):
 
     # what FakeChain looks for in all blocks
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> Any:
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
         self._read()
-        return self._with_transfers([log for each in tx_hashes for log in self._logs_of("0x" + each.removeprefix("0x"))])
-
-    def payers_of(self, payments: Sequence[Any]) -> Any:
-        self._read()
-        return tuple(self._payer_of(each, self._logs_of(each.tx_hash)) for each in payments)
+        logs = [log for each in tx_hashes for log in self._logs_of("0x" + each.removeprefix("0x"))]
+        return by_transaction(tx_hashes, self._with_transfers(logs))
 
     def _logs_of(self, tx_hash: str) -> list[dict[str, Any]]:
         for block in self.blocks[self._found_to : -1]:

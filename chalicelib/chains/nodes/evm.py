@@ -42,6 +42,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     on_node,
     unavailable_if_malformed,
 )
+from chalicelib.chains.nodes.rpc.receipts import find_receipts
 from chalicelib.chains.nodes.safes import reads as safe_reads
 from chalicelib.chains.nodes.simulation import Simulation, Simulator
 
@@ -88,7 +89,7 @@ class EvmChain:
     read_transfers = on_node(ranges.read_transfers)
     read_headers = on_node(headers.read_headers)
     read_block_logs = on_node(headers.read_block_logs)
-    logs_of_transactions = on_node(receipts.logs_of_transactions)
+    find_receipts = on_node(find_receipts)
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
     read_wallet = on_node(wallets.read_by_multicall)

@@ -126,13 +126,14 @@ def _of_receipts(
     """
     found = list[Log]()
     for start in range(0, len(transactions), RECEIPTS_PER_REQUEST):
+        part = transactions[start : start + RECEIPTS_PER_REQUEST]
         try:
-            receipts = receipts_in_parts(node, transactions[start : start + RECEIPTS_PER_REQUEST], deadline)
+            receipts = receipts_in_parts(node, part, deadline)
         except InconsistentNode:
             raise
         except ChainUnavailable:
             return None
-        if None in receipts.values():
+        if any(receipts.get(each) is None for each in part):
             return None
         found += [log for each in receipts.values() if each for log in _logs_in(node, block, each, wanted)]
     return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import Transaction
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
     from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
     from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+    from chalicelib.chains.nodes.rpc.receipts import RawReceipts
     from chalicelib.chains.nodes.simulation import Simulation
     from chalicelib.chains.nodes.wallets import WalletReading
 
@@ -71,14 +72,16 @@ class Chain(Protocol):
         """The blocks at some heights with the Transfers that are wanted of each, without the logs of payments. Raises
         ChainUnavailable if the node does not have one of the blocks."""
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-        """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block."""
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
+        """The receipts of transactions, as far as the node returns them. Raises ChainUnavailable if it returns none."""
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         """The receipts of transactions in the block at a height, as far as the node says whether they are there."""
 
-    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-        """The sender of each payment; None if the receipt does not show it."""
+    def payers_of(
+        self, payments: Sequence[PaidTransfer], read: RawReceipts | None = None
+    ) -> tuple[PaymentSender | None, ...]:
+        """The sender of each payment; None if the receipt does not show it. `read` are receipts that were read."""
 
     # the newest state
 

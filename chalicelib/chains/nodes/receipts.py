@@ -27,7 +27,7 @@ from chalicelib.chains.nodes.bridges.deposits import token_transfer
 from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, block_at, code_at, delegates, unavailable_if_malformed
-from chalicelib.chains.nodes.rpc.receipts import receipts_by_hash
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, find_receipts
 from chalicelib.chains.nodes.transfers import transfers_of
 
 
@@ -74,16 +74,6 @@ class PaymentSender:
 
 
 @unavailable_if_malformed
-def logs_of_transactions(node: JsonRpcClient, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-    """The logs in the receipts of transactions, as the node's JSON; none of those that are in no block.
-
-    Hashes with or without 0x.
-    """
-    receipts = receipts_by_hash(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
-    return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
-
-
-@unavailable_if_malformed
 def read_receipts(node: JsonRpcClient, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
     """Of transactions (hashes with or without 0x), what is in the block at a height; two requests.
 
@@ -94,28 +84,31 @@ def read_receipts(node: JsonRpcClient, number: int, tx_hashes: Sequence[str]) ->
     if not header:
         raise ChainUnavailable(f"The {node.network} node does not have block {number}")
     block, transactions = header_hash(node, header, number), {hash_of(each) for each in header["transactions"]}
-    found = receipts_by_hash(node, ["0x" + tx_hash.removeprefix("0x") for tx_hash in tx_hashes])
+    found = find_receipts(node, tx_hashes)
     logs = dict[str, tuple[Mapping[str, Any], ...]]()
     for tx_hash in tx_hashes:
-        full = "0x" + tx_hash.removeprefix("0x")
-        receipt = found[full]
+        receipt = found.get(tx_hash)
         if receipt and hash_of(receipt["blockHash"]) == block:
             logs[tx_hash] = tuple(receipt["logs"])
-        elif full not in transactions:
+        elif "0x" + tx_hash.removeprefix("0x") not in transactions:
             logs[tx_hash] = ()
     return BlockReceipts(block, logs)
 
 
 @unavailable_if_malformed
-def payers_of(node: JsonRpcClient, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-    """The sender of each payment; None if the receipt does not show it. `tx_hash` has 0x on tron, too.
+def payers_of(
+    node: JsonRpcClient, payments: Sequence[PaidTransfer], read: RawReceipts | None = None
+) -> tuple[PaymentSender | None, ...]:
+    """The sender of each payment; None if the receipt does not show it.
 
-    One request for the receipts, and a second one for the code of payers that did not send the transaction themselves.
+    One request for the receipts that are not `read`, and a second one for the code of payers that did not send the
+    transaction themselves. Raises ChainUnavailable if the node does not return one of them.
     """
-    receipts = receipts_by_hash(node, [payment.tx_hash for payment in payments])
+    known = read or {}
+    receipts = {**known, **find_receipts(node, [each.tx_hash for each in payments if each.tx_hash not in known])}
     payers = [_payer(node.network, receipts[payment.tx_hash], payment) for payment in payments]
     bridged = [_find_depositor(node.network, receipts[payment.tx_hash], payment) for payment in payments]
-    senders = {address_bytes(receipt["from"]) for receipt in receipts.values() if receipt}
+    senders = {address_bytes(receipt["from"]) for payment in payments if (receipt := receipts[payment.tx_hash])}
     contracts = _contracts(node, [raw for raw in dict.fromkeys(payers) if raw is not None and raw not in senders])
     return tuple(
         found or (None if raw is None else PaymentSender(_text(node.network, raw), raw not in contracts))

@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     raise_first_error,
     unavailable_if_malformed,
 )
-from chalicelib.chains.nodes.rpc.receipts import receipts_by_hash
+from chalicelib.chains.nodes.rpc.receipts import find_receipts
 from chalicelib.chains.nodes.simulation import call_of, estimate_of, step_of_call
 
 _UINT256 = 2**256
@@ -103,9 +103,10 @@ def send_raw(node: JsonRpcClient, signed: Sequence[str]) -> tuple[str | None, ..
 
 @unavailable_if_malformed
 def receipts_of(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Receipt]:
-    """The receipts of those transactions that are in a block, by their hashes. One request."""
-    found = receipts_by_hash(node, tx_hashes)
-    return {tx_hash: receipt_from(tx_hash, receipt) for tx_hash, receipt in found.items() if receipt}
+    """The receipts of those transactions that are in a block, by their hashes. One request. Raises ChainUnavailable if
+    the node does not say of one of them."""
+    found = find_receipts(node, tx_hashes)
+    return {each: receipt_from(each, receipt) for each in tx_hashes if (receipt := found[each])}
 
 
 @unavailable_if_malformed

@@ -29,6 +29,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     on_node,
     unavailable_if_malformed,
 )
+from chalicelib.chains.nodes.rpc.receipts import find_receipts
 from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chains.nodes.wallets import WalletReading
 
@@ -98,7 +99,7 @@ class TronChain:
         return ranges.read_payments(self.node, wanted)
 
     read_transfers = on_node(ranges.read_transfers)
-    logs_of_transactions = on_node(receipts.logs_of_transactions)
+    find_receipts = on_node(find_receipts)
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
 

@@ -132,4 +132,6 @@ def _submit_reserved(services: Services, payment: CommercePayment) -> PendingOpe
 
 
 def _hash_of(services: Services, pending: PendingOperation) -> str | None:
-    return relayer_flows.find_hash(services, pending.call_keys[-1]) if pending.call_keys else None
+    """The hash of the newest transaction of an operation, which is none of its approvals."""
+    keys = [each for each in pending.call_keys if f"/{refunding.APPROVE}/" not in each]
+    return relayer_flows.find_hash(services, keys[-1]) if keys else None

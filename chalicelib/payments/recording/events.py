@@ -39,7 +39,7 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
         payerIdentifier=payable.link.payer_identifier if payable.link else None,
         payerAddress=payment.payer,
         labels=labels.of_payment(payable, request, payment),
-        **stated_field(payment),
+        **stated_field(payment, currency_of(request)),
     )
 
 
@@ -63,7 +63,8 @@ def accepted_event(payable: Payable, request: Request, context: EventContext) ->
 
 def removed_event(request: Request, payment: Payment, context: EventContext) -> Event:
     """`payment.failed` for a confirmed payment that a fork removed; `request` is the state without the payment."""
-    return failed_event(request, "chain_reorganization", context, _amount_counted(payment), payment.tx_hash)
+    counted, stated = _amount_counted(payment), stated_field(payment, currency_of(request))
+    return failed_event(request, "chain_reorganization", context, counted, payment.tx_hash, **stated)
 
 
 def refunded_event(request: Request, refund: Refund, amount: BaseUnits, context: EventContext) -> Event:
@@ -115,6 +116,7 @@ def unexpected_event(
         payerAddress=payer,
         paymentCurrency=token.symbol,
         receivedAmount=format_amount(transfer.amount, token.decimals),
+        **stated_field(transfer, token),
     )
 
 

@@ -128,7 +128,7 @@ def _count(request: Request, kind: UnmatchedKind) -> int:
 def unmatched_transfer(request: Request, transfer: LoggedTransfer, reason: str, now: datetime) -> UnmatchedTransfer:
     """The record of a transfer with the request's reference that does not count for it."""
     facts = {"request_id": request.request_id, "reason": reason, "detected_at": now, "paid_at": transfer.paid_at}
-    return make_from(UnmatchedTransfer, transfer, **facts)
+    return make_from(UnmatchedTransfer, transfer, **facts, stated_amount=transfer.stated_amount)
 
 
 def token_of(transfer: UnmatchedTransfer) -> Token | None:

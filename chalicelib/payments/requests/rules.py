@@ -4,7 +4,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, require_token, token_with_id
-from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 
 
@@ -42,10 +42,10 @@ def amount_text(units: int, request: Request) -> str:
     return format_amount(units, on_chain_decimals(invoice_of(request)))
 
 
-def stated_field(payment: Payment) -> dict[str, str]:
-    """What the payment's event says was paid, in units of the token, as `statedAmount`; empty if that arrived."""
-    stated = payment.stated_amount
-    return {} if stated is None else {"statedAmount": format_amount(stated, require_token(payment.currency).decimals)}
+def stated_field(transfer: Payment | UnmatchedTransfer, token: Token) -> dict[str, str]:
+    """What the transfer's event says was paid, in units of its token, as `statedAmount`; empty if that arrived."""
+    stated = transfer.stated_amount
+    return {} if stated is None else {"statedAmount": format_amount(stated, token.decimals)}
 
 
 def name_of(request: Request) -> str | None:

@@ -22,6 +22,7 @@ from chalicelib.chains.nodes.arrivals import Arrived, find_arrivals, transfers_t
 from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import ProxyTransfer
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.payments.scanning.transfer_log import Logs, addresses_of_emptied, is_of_token
 from chalicelib.platform.services import Services
@@ -45,11 +46,11 @@ class Witness:
 
 @frozen
 class ArrivalLogs:
-    """What was read of transfers: the logs that the node lists in their blocks, those in its receipts, all those of
+    """What was read of transfers: the logs that the node lists in their blocks, some of its receipts, all logs of
     transactions in blocks that are proved, and what other nodes say."""
 
     listed: Logs
-    receipts: Logs
+    receipts: RawReceipts
     proved: Logs = ()
     witnesses: Sequence[Witness] = ()
 
@@ -70,19 +71,20 @@ def transfer_filters(found: Iterable[LoggedTransfer | ProxyTransfer]) -> dict[in
 
 def settle(
     services: Services, chain: "Chain", entries: Sequence[LoggedTransfer], logs: ArrivalLogs
-) -> tuple[list[LoggedTransfer], list[LoggedTransfer]]:
+) -> tuple[list[LoggedTransfer], list[LoggedTransfer], RawReceipts]:
     """Of transfers of tokens that can count, those of which something arrived, with what that is, and those of which
-    that is not known now.
+    that is not known now; and the node's receipts, with those that were read for it.
 
     Raises NodesDisagree. One request to each node for the receipts of what it does not list in full, and a few more if
     one is too large.
     """
     decided = _shares(chain, logs.proved, entries)
     rest = [each for each in entries if each.transfer_id not in decided]
-    own, others = shares_at(chain, rest, logs.listed, logs.receipts), list[tuple[Witness, Shares]]()
+    own, read = shares_at(chain, rest, logs.listed, logs_in(logs.receipts))
+    others = list[tuple[Witness, Shares]]()
     for each in logs.witnesses:
         there = [entry for entry in rest if entry.transfer_id in each.has]
-        others.append((each, shares_at(each.node, there, each.listed, each.receipts)))
+        others.append((each, shares_at(each.node, there, each.listed, each.receipts)[0]))
     known, deferred = list[LoggedTransfer](), list[LoggedTransfer]()
     for entry in entries:
         is_decided = entry.transfer_id in decided
@@ -102,25 +104,26 @@ def settle(
             services.log.error("less arrived than was paid", extra={**place, **amounts})
         if here.amount:
             known.append(_with_arrived(entry, here))
-    return known, deferred
+    return known, deferred, {**logs.receipts, **read}
 
 
 def shares_at(
     chain: "Chain | Node", entries: Sequence[LoggedTransfer], listed: Logs, receipts: Logs = ()
-) -> dict[TransferId, Arrived]:
+) -> tuple[Shares, RawReceipts]:
     """What arrived of transfers as a node says: by the logs that it lists if that is all that the event says, else by
-    receipts; nothing of those of which it does not say."""
+    receipts, of which those that are read are returned, too; nothing of those of which it does not say."""
     said = {each.transfer_id: Arrived(each.said_amount, each.fee_amount) for each in entries}
     found = dict[TransferId, Arrived]()
+    read: RawReceipts = {}
     with suppress(ChainUnavailable):
         found |= {each: share for each, share in _shares(chain, listed, entries).items() if share == said[each]}
     found |= _shares(chain, receipts, [each for each in entries if each.transfer_id not in found])
     rest = [each for each in entries if each.transfer_id not in found]
     if rest:
         with suppress(ChainUnavailable):
-            logs = first_node_of(chain).logs_of_transactions(sorted({each.tx_hash for each in rest}))
-            found |= _shares(chain, logs, rest)
-    return found
+            read = first_node_of(chain).find_receipts(sorted({each.tx_hash for each in rest}))
+            found |= _shares(chain, logs_in(read), rest)
+    return found, read
 
 
 def _shares(chain: "Chain | Node", logs: Logs, entries: Sequence[LoggedTransfer]) -> dict[TransferId, Arrived]:

@@ -15,6 +15,7 @@ differently. What was logged all the same is taken back when its block is read a
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, first_node_of, host_of
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeTooLarge
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import rules
 from chalicelib.payments.scanning.records import Cursor, LoggedTransfer, TransferId
@@ -53,12 +55,19 @@ class NotAgreed(NotConfirmed):
 
 @frozen
 class Compared:
-    """Of new transfers, those to record; those that no other node could be asked about, though it has their block; and
-    which of those to record one node alone has."""
+    """Of new transfers, those to record; those that no other node could be asked about, though it has their block;
+    which of those to record one node alone has; and the node's receipts that were read for it."""
 
     agreed: tuple[LoggedTransfer, ...]
     deferred: tuple[LoggedTransfer, ...] = ()
     alone: tuple[LoggedTransfer, ...] = ()
+    receipts: RawReceipts = field(default_factory=dict)
+
+    def __add__(self, later: "Compared") -> "Compared":
+        """Those of some transfers and of later ones."""
+        receipts = {**self.receipts, **later.receipts}
+        deferred, alone = self.deferred + later.deferred, self.alone + later.alone
+        return Compared(self.agreed + later.agreed, deferred, alone, receipts)
 
 
 def check_number(found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
@@ -147,13 +156,13 @@ def _compare_transfers(
 
     ids = {each.transfer_id for each in deferred}
     moved = [each for each in new if each.transfer_id not in ids and is_of_token(each)]
-    arrived, unknown = settle(services, chain, moved, logs)
+    arrived, unknown, receipts = settle(services, chain, moved, logs)
     ids |= {each.transfer_id for each in moved}
     known = {each.transfer_id: each for each in new if each.transfer_id not in ids}
     known |= {each.transfer_id: each for each in arrived}
     agreed = tuple(known[each.transfer_id] for each in new if each.transfer_id in known)
     vouched = tuple(known[each.transfer_id] for each in alone if each.transfer_id in known)
-    return Compared(agreed, (*deferred, *unknown), vouched)
+    return Compared(agreed, (*deferred, *unknown), vouched, receipts)
 
 
 @frozen
@@ -252,28 +261,28 @@ def _confirm_by_receipts(
     return found, logs
 
 
-def _check_own(chain: "Chain", entries: Sequence[LoggedTransfer]) -> tuple[Collection[str], Logs]:
+def _check_own(chain: "Chain", entries: Sequence[LoggedTransfer]) -> tuple[Collection[str], RawReceipts]:
     """The transactions that have a repeated transfer and whose receipts the node does not return now, for which it is
-    not to blame: anybody can make a receipt that is too large. And the logs of those that it returns.
+    not to blame: anybody can make a receipt that is too large. And the receipts that it returns.
 
     Raises InconsistentNode if a receipt does not have a transfer.
     """
     repeated = sorted({each.tx_hash for each in entries if _is_repeated(each)})
     if not repeated:
-        return (), ()
+        return (), {}
     try:
-        logs = first_node_of(chain).logs_of_transactions(repeated)
-        there = _in_logs(chain, logs, entries)
+        receipts: RawReceipts = first_node_of(chain).find_receipts(repeated)
+        there = _in_logs(chain, logs_in(receipts), entries)
     except InconsistentNode:
         raise
     except ChainUnavailable:
-        return repeated, ()
+        return repeated, {}
     for each in entries:
-        if each.tx_hash in repeated and each.transfer_id not in there:
+        if each.tx_hash in receipts and each.transfer_id not in there:
             if isinstance(chain, Node):
                 chain.distrust()
             raise InconsistentNode(chain.network, f"log {each.log_index} of {each.tx_hash} is not in the receipt")
-    return (), logs
+    return set(repeated) - receipts.keys(), receipts
 
 
 def read_verdicts(

@@ -16,12 +16,13 @@ from chalicelib.platform.services import Services
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.networks import Network
     from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
+    from chalicelib.chains.nodes.protocol import Chain
     from chalicelib.chains.nodes.receipts import PaymentSender
+    from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 
 RECEIPTS_PER_TICK = {"evm": 500, "tron": 20}
 RECEIPTS_PER_REQUEST = {"evm": 50, "tron": 1}
-"""On Tron each receipt is a request of its own. A receipt that is too long, which anybody can cause, costs the payers
-of one request."""
+"""On Tron each receipt is a request of its own."""
 TIMEOUTS_PER_TICK = 2
 """After the first request that took too long each receipt is read by itself, those of that request last; after so many
 none is, as one that takes too long takes half of the time of a tick."""
@@ -48,11 +49,11 @@ class Details:
         """The addresses that are watched, read once in a tick (watching.py)."""
         return watching.addresses(self._services, self._network.name)
 
-    def of(self, entries: Sequence[LoggedTransfer]) -> tuple[LoggedTransfer, ...]:
-        """The entries with their details. Costs nothing if there are none."""
+    def of(self, entries: Sequence[LoggedTransfer], receipts: "RawReceipts") -> tuple[LoggedTransfer, ...]:
+        """The entries with their details. `receipts` are those that were read. Without entries it costs nothing."""
         if not entries:
             return ()
-        payers, amounts = self._payers(entries), self._path_amounts(entries)
+        payers, amounts = self._payers(entries, receipts), self._path_amounts(entries)
         return tuple(
             replace(
                 each,
@@ -64,34 +65,43 @@ class Details:
             for each in entries
         )
 
-    def _payers(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
+    def _payers(
+        self, entries: Sequence[LoggedTransfer], receipts: "RawReceipts"
+    ) -> "dict[TransferId, PaymentSender | None]":
         """Only for tokens of the catalogue, because no others are payments. The escrow names its payers itself, and an
         address for plain transfers has none."""
         from chalicelib.chains.catalogue.tokens import token_of_log
+        from chalicelib.chains.nodes.receipts import PaidTransfer
 
         transfers = (each for each in entries if each.escrow is None and each.emptied_address is None)
         wanted = [each for each in transfers if token_of_log(each.network, each.token_address) is not None]
-        hashes = list(dict.fromkeys(each.tx_hash for each in wanted))
-        found: dict[TransferId, PaymentSender | None] = {}
-        while hashes and self._receipts and self._has_time() and self._timeouts < TIMEOUTS_PER_TICK:
-            most = 1 if self._timeouts else RECEIPTS_PER_REQUEST[self._network.family]
-            size = min(most, self._receipts)
+        chain = self._services.chains.of(self._network.name)
+        unread = dict.fromkeys(each.tx_hash for each in wanted if each.tx_hash not in receipts)
+        receipts = {**receipts, **self.read_receipts(chain, list(unread))}
+        known = [each for each in wanted if each.tx_hash in receipts]
+        if not known:
+            return {}
+        try:
+            senders = chain.payers_of([make_from(PaidTransfer, each) for each in known], receipts)
+        except ChainUnavailable as error:
+            self._is_slow("payers not read", error)
+            return {}
+        return {entry.transfer_id: sender for entry, sender in zip(known, senders, strict=True)}
+
+    def read_receipts(self, chain: "Chain", hashes: list[str], timeouts: int = TIMEOUTS_PER_TICK) -> "RawReceipts":
+        """The receipts of transactions, as far as the limits and the time of the tick allow."""
+        found: RawReceipts = {}
+        while hashes and self._receipts and self._has_time() and self._timeouts < timeouts:
+            size = min(1 if self._timeouts else RECEIPTS_PER_REQUEST[self.family], self._receipts)
             part, hashes = hashes[:size], hashes[size:]
             self._receipts -= len(part)
             try:
-                found |= self._payers_by_receipts([each for each in wanted if each.tx_hash in part])
+                found = {**found, **chain.find_receipts(part)}
             except ChainUnavailable as error:
-                if self._is_slow("payers not read", error):
+                if self._is_slow("receipts not read", error):
                     self._timeouts += 1
-                    hashes += part if len(part) > 1 else []
+                    hashes = [*hashes, *part] if len(part) > 1 else hashes
         return found
-
-    def _payers_by_receipts(self, entries: Sequence[LoggedTransfer]) -> "dict[TransferId, PaymentSender | None]":
-        from chalicelib.chains.nodes.receipts import PaidTransfer
-
-        paid = [make_from(PaidTransfer, each, tx_hash="0x" + each.tx_hash.removeprefix("0x")) for each in entries]
-        senders = self._services.chains.of(self._network.name).payers_of(paid)
-        return {entry.transfer_id: sender for entry, sender in zip(entries, senders, strict=True)}
 
     def _path_amounts(self, entries: Sequence[LoggedTransfer]) -> dict[TransferId, BaseUnits]:
         """What each conversion would have moved by the path of the catalogue, by the rates after its block.

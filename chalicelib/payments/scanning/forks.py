@@ -1,12 +1,13 @@
 """Following a fork: the blocks that replaced others are read again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, ProxyTransfer
 from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.rpc.receipts import logs_in
 from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.scanning import comparison, ranges, rules, store, transfer_log
 from chalicelib.payments.scanning.comparison import Compared
@@ -50,7 +51,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     doubts = ranges.Found(alone=compared.alone, deferred=deferred)
     added = [entry for entry in added if entry not in deferred]
     new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in matched.stored]
-    found = replace(doubts, new=details.of(new))
+    found = replace(doubts, new=details.of(new, compared.receipts))
     cursor = ranges.mark_unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
@@ -82,44 +83,24 @@ def _compare_replaced(
             compared = Compared(tuple(entry for entry in entries if entry not in late), late)
         else:
             compared = comparison.check(services, chain, cursor, entries, matched.logs)
-        found = Compared(
-            found.agreed + compared.agreed, found.deferred + compared.deferred, found.alone + compared.alone
-        )
+        found += compared
     return found
 
 
 def _in_receipts(
     services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
 ) -> Sequence[ProxyTransfer]:
-    """The transfers in the receipts of what is gone, as far as it counts. Raises ChainUnavailable if there are none."""
+    """The transfers in the receipts of what is gone, as far as it counts. Those that the node does not return are left
+    out, with an alarm, as anybody can make one that is too large. Raises ChainUnavailable if it returns none."""
     counting = [entry for entry in gone if can_count(entry)]
-    hashes, addresses = sorted({entry.tx_hash for entry in counting}), transfer_log.addresses_of_emptied(counting)
-    try:
-        logs = chain.logs_of_transactions(hashes)
-    except ChainUnavailable as error:
-        logs = _logs_one_by_one(services, chain, details, hashes, error)
-    return transfers_of(chain.network, logs, chain.escrow, addresses)
-
-
-def _logs_one_by_one(
-    services: Services, chain: "Chain", details: Details, hashes: Sequence[str], error: ChainUnavailable
-) -> tuple[Mapping[str, Any], ...]:
-    """The logs in those receipts that the node returns by themselves, within the time of a tick; the others are left
-    out, with an alarm, as anybody can make one that is too large. Raises the error if it returns none."""
-    logs, is_answered = list[Mapping[str, Any]](), False
+    hashes = sorted({entry.tx_hash for entry in counting})
+    receipts = details.read_receipts(chain, hashes, len(hashes) + 1)
     for tx_hash in hashes:
-        try:
-            if services.clock() < details.deadline:
-                logs += chain.logs_of_transactions([tx_hash])
-                is_answered = True
-                continue
-        except ChainUnavailable as last:
-            error = last
-        facts = {"network": chain.network, "tx_hash": tx_hash, "reason": error.message}
-        services.log.error("receipt not compared", extra=facts)
-    if not is_answered:
-        raise error
-    return tuple(logs)
+        if tx_hash not in receipts:
+            services.log.error("receipt not compared", extra={"network": chain.network, "tx_hash": tx_hash})
+    if hashes and not receipts:
+        raise ChainUnavailable(f"The {chain.network} node returns no receipt of what a fork has removed")
+    return transfers_of(chain.network, logs_in(receipts), chain.escrow, transfer_log.addresses_of_emptied(counting))
 
 
 def _read_again(

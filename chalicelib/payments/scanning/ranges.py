@@ -119,7 +119,7 @@ def not_recorded(
     recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.select_unrecorded(recorded, stored), cursor.version, services.clock())
     new = tuple(entry for entry in compared.agreed if entry.transfer_id not in stored)
-    return Found(details.of(new), tuple(work), compared.alone, compared.deferred)
+    return Found(details.of(new, compared.receipts), tuple(work), compared.alone, compared.deferred)
 
 
 def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:

@@ -65,7 +65,7 @@ def _check_arrived(
     Raises NodesDisagree. One request to each node for the receipts of what it does not list in full."""
     from chalicelib.payments.scanning.arrivals import shares_at  # loaded only in ticks that compare transfers again
 
-    said = [(node.host, shares_at(node, entries, of.logs)) for node, of in nodes] if entries else []
+    said = [(node.host, shares_at(node, entries, of.logs)[0]) for node, of in nodes] if entries else []
     for entry in entries:
         arrived = {host: shares[entry.transfer_id].amount for host, shares in said if entry.transfer_id in shares}
         amounts = set(arrived.values())

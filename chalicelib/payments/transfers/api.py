@@ -87,7 +87,7 @@ def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
         recoveryAction=each.action,
         refund=_refund(listed.refund, value_form) if listed.refund else None,
         refundUnavailable=listed.unavailable,
-        **(stated_field(paid) if paid else {}),
+        **(stated_field(transfer, token) if token else {}),
     )
 
 

@@ -248,7 +248,7 @@ NETWORKS = {
         headers_every=0,
         why_headers="a block of java-tron's JSON-RPC is not a header that is hashed",
         family="tron",
-        scan_seconds=10,
+        scan_seconds=15,
         contracts={
             "ERC20FeeProxy": "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd",
             "ERC20BatchPayments": "TRZbXXuLd3HW5utzVysA3rpLgU7sVBrd1D",

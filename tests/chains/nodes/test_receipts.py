@@ -11,7 +11,8 @@ from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.nodes.bridges.deposits import fills_in
 from chalicelib.chains.nodes.logs import InconsistentNode
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender, logs_of_transactions, payers_of, read_receipts
+from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender, payers_of, read_receipts
+from chalicelib.chains.nodes.rpc.receipts import find_receipts, logs_in
 from chalicelib.chains.nodes.transfers import transfers_of
 from tests.chains.nodes.bridges import fill_logs
 from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, moved, payment
@@ -206,10 +207,21 @@ def test_the_receipt_of_another_transaction_is_a_contradiction() -> None:
         payer({name: value for name, value in found.items() if name != "transactionHash"})
 
 
-def test_the_logs_of_transactions_are_those_of_their_receipts_whether_hashes_have_0x_or_not() -> None:
+def test_receipts_are_found_whether_hashes_have_0x_or_not() -> None:
     found = receipt(transfer(WALLET, PAYEE), transfer(OTHER, PAYEE))
-    assert logs_of_transactions(node_of("sepolia", node(found)), [TX, TX.removeprefix("0x")]) == tuple(found["logs"])
-    assert logs_of_transactions(node_of("sepolia", node(None)), [TX]) == ()
+    http = node(found)
+    for each in (TX, TX.removeprefix("0x")):
+        assert logs_in(find_receipts(node_of("sepolia", http), [each])) == tuple(found["logs"])
+    assert find_receipts(node_of("sepolia", http), [TX, TX.removeprefix("0x")]).keys() == {TX, TX.removeprefix("0x")}
+    assert [method for method, _ in http.sent] == ["eth_getTransactionReceipt"] * 3, "each is read once"
+    assert logs_in(find_receipts(node_of("sepolia", node(None)), [TX])) == ()
+
+
+def test_receipts_that_were_read_are_not_asked_for_again_to_find_the_payers() -> None:
+    http = node(receipt(transfer(OTHER, PAYEE)))
+    read = find_receipts(node_of("sepolia", http), [TX])
+    assert payers_of(node_of("sepolia", http), [PAID], read) == (PaymentSender(OTHER, True),)
+    assert [method for method, _ in http.sent] == ["eth_getTransactionReceipt", "eth_getCode"]
 
 
 EARLIER = [fill(THEIRS), *payment(THEIRS)]

@@ -14,6 +14,7 @@ from chalicelib.chains.nodes.readings import AccountReading, Receipt, StepResult
 from chalicelib.chains.nodes.relaying import UNKNOWN
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
+from chalicelib.chains.nodes.rpc.receipts import find_receipts
 
 SENDER, TO = "0x" + "aB" * 20, "0x" + "22" * 20
 HASH, BLOCK_HASH = "0x" + "12" * 32, "0x" + "34" * 32
@@ -159,6 +160,15 @@ def test_receipts_tell_the_block_the_success_and_the_cost() -> None:
     assert http.requests == 1
     failed, _ = node_of(lambda call: {"result": receipt(status="0x0")})
     assert relaying.receipts_of(failed, [HASH])[HASH].success is False
+
+
+def test_a_receipt_that_is_refused_keeps_no_other_from_being_read_and_is_not_taken_for_none() -> None:
+    other, refused = "0x" + "56" * 32, {"error": {"code": -32000, "message": "response too large"}}
+    node, _ = node_of(lambda call: {"result": receipt()} if call["params"] == [HASH] else refused)
+    assert find_receipts(node, [HASH, other]) == {HASH: receipt()}
+    for asked in ([HASH, other], [other]):
+        with pytest.raises(ChainUnavailable):
+            relaying.receipts_of(node, asked)
 
 
 def test_a_receipt_of_another_transaction_or_in_another_form_is_none() -> None:

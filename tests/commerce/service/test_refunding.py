@@ -339,6 +339,19 @@ def test_asked_for_again_a_refund_shows_the_newest_of_its_transactions_and_none_
     assert (asked.step, asked.transaction_hash) == (refunding.SPEND, None)
 
 
+def test_asked_for_again_a_refund_never_shows_an_approval(commerce: Commerce, taken: Any) -> None:
+    before = commerce.made["approve"]
+    commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
+    for _ in range(2):
+        running.look(commerce.services, taken.payment.payable_id, set())
+        assert commerce.refund(taken, 10).transaction_hash is None
+        commerce.world.now += timedelta(minutes=1)
+    commerce.world.relay()
+    assert (keys_of(commerce, taken, refunding.APPROVE), commerce.made["approve"]) == (["1", "2"], before + 1)
+    running.look(commerce.services, taken.payment.payable_id, set())
+    assert commerce.refund(taken, 10).transaction_hash == commerce.chain.mempool.sent[-1].tx_hash, "the refund"
+
+
 def test_nothing_is_approved_for_a_refund_whose_tokens_cannot_be_taken(commerce: Commerce) -> None:
     created = commerce.captured(fee_bps=0)
     commerce.allow(PAYEE, OPERATOR, 10)

@@ -107,6 +107,34 @@ def test_what_does_not_count_is_told(shop: Shop, altered: dict[str, str], labels
     assert len(shop.notified) == 1 + is_paid
 
 
+@pytest.mark.parametrize("altered", [{}, {"token": FUSDT}], ids=["paid before", "another token"])
+def test_what_was_said_to_be_paid_is_told_where_less_arrived(shop: Shop, altered: dict[str, str]) -> None:
+    shop.pay()
+    shop.world.chain.moved = lambda amount: amount * 99 // 100
+    before = len(shop.world.chain.blocks)
+    shop.pay(**altered)
+    shop.world.chain.fork(len(shop.world.chain.blocks) - before)
+    shop.world.advance(1)
+    shop.world.scan()
+    confirmed, *unexpected = shop.notified
+    assert "statedAmount" not in confirmed
+    assert [(each["event"], each["status"]) for each in unexpected] == [
+        ("payment.unexpected", "confirmed"), ("payment.unexpected", "reversed"),
+    ]  # fmt: skip
+    assert [(each["receivedAmount"], each["statedAmount"]) for each in unexpected] == [("12.375", "12.5")] * 2
+
+
+def test_a_payment_that_failed_tells_what_was_said_to_be_paid_where_less_arrived(shop: Shop) -> None:
+    shop.world.chain.moved = lambda amount: amount * 99 // 100
+    before = len(shop.world.chain.blocks)
+    shop.pay()
+    shop.world.chain.fork(len(shop.world.chain.blocks) - before)
+    shop.world.advance(1)
+    shop.world.scan()
+    found = [(each["event"], each["amount"], each["statedAmount"]) for each in shop.notified]
+    assert found == [("payment.partial", "12.375", "12.5"), ("payment.failed", "12.375", "12.5")]
+
+
 def test_worthless_tokens_and_what_is_not_stored_are_never_told(shop: Shop) -> None:
     for _ in range(3):
         shop.pay(token=WORTHLESS)

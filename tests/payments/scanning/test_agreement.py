@@ -16,13 +16,14 @@ from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.scanning import absence, flows, store
 from chalicelib.payments.scanning.jobs import scan_chain, start_scans
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.metrics import COUNTED_LINES
-from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.chain import FakeChain, FakeChains, by_transaction
 from tests.fakes.world import World, in_process_aws
 
 AMOUNT = 12_500_000
@@ -37,9 +38,10 @@ class Liar(FakeChain):
     """Whether its times differ in readings of ranges alone, and not where blocks are compared."""
     index: Callable[[dict[str, Any], int], int] | None = None
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
         forged = [log for log in self.forged if log["transactionHash"] in tx_hashes]
-        return self._numbered((*super().logs_of_transactions(tx_hashes), *self._with_transfers(forged)))
+        logs = (*logs_in(super().find_receipts(tx_hashes)), *self._with_transfers(forged))
+        return by_transaction(tx_hashes, self._numbered(logs))
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         block = super().read_receipts(number, tx_hashes)

@@ -16,7 +16,7 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.search.payments.schemas import payment_answer
 from infra import admin
-from tests.fakes.chain import FakeChain
+from tests.fakes.chain import SENDER, FakeChain
 from tests.fakes.world import World, in_process_aws
 from tests.payments.scanning.test_agreement import AMOUNT, Group
 from tests.support.keyed import Sent
@@ -161,7 +161,7 @@ def test_of_a_receipt_that_is_too_large_the_logs_to_the_payee_are_read_and_only_
 ) -> None:
     group = Group(client, count)
     for node in group.nodes:
-        node.logs_of_transactions = silent  # type: ignore[method-assign]
+        node.find_receipts = silent  # type: ignore[method-assign]
     payment, short = group.world.create_link(), group.world.create_link()
     group.nodes[0].pay(payment.requests[0])
     group.tick()
@@ -189,20 +189,20 @@ def test_a_receipt_that_no_node_returns_defers_its_transaction_alone(client: Any
     group.run(minutes=1)
     assert (group.paid(first), group.paid(later)) == (0, AMOUNT), "the network is read on"
     for node in group.nodes:
-        del node.read_payments, node.read_transfers, node.logs_of_transactions
+        del node.read_payments, node.read_transfers, node.find_receipts
     group.run(minutes=1)
     assert group.paid(first) == AMOUNT
 
 
 def make_heavy(node: FakeChain, tx_hash: str) -> None:
     """The node returns neither the Transfers of a transaction nor its receipt."""
-    logs = node.logs_of_transactions
+    logs = node.find_receipts
     leave_out(node, tx_hash)
 
     def too_large(tx_hashes: Sequence[str]) -> Any:
         return silent() if tx_hash in tx_hashes else logs(tx_hashes)
 
-    node.logs_of_transactions = too_large  # type: ignore[method-assign]
+    node.find_receipts = too_large  # type: ignore[method-assign]
 
 
 def leave_out(node: FakeChain, tx_hash: str) -> None:
@@ -307,12 +307,29 @@ def test_what_arrived_of_many_payments_is_one_request_to_each_node_and_another_f
     for place, node in enumerate(group.nodes):
         for tx_hash in paid if not are_listed else ():
             leave_out(node, tx_hash)
-        for name in ("block_facts", "read_payments", "read_transfers", "logs_of_transactions", "read_receipts"):
+        for name in ("block_facts", "read_payments", "read_transfers", "find_receipts", "read_receipts"):
             setattr(node, name, noted(asked, f"{name} of {place}", getattr(node, name)))
     group.tick()
-    receipts = [] if are_listed else ["logs_of_transactions of 0", "logs_of_transactions of 1"]
+    receipts = ["find_receipts of 0", *([] if are_listed else ["find_receipts of 1"])]  # of 0 for who paid, too
     assert asked == ["read_transfers of 0", "read_payments of 1", *receipts]
     assert [group.paid(each) for each in links] == [AMOUNT] * len(links)
+
+
+@pytest.mark.parametrize("is_short", [True, False], ids=["short", "repeated"])
+def test_a_receipt_that_is_read_for_what_arrived_is_not_read_again_for_who_paid(client: Any, is_short: bool) -> None:
+    group = Group(client, 1)
+    payment, node, asked = group.world.create_link(), group.nodes[0], list[str]()
+    if is_short:
+        node.moved = keeps_one_percent
+    tx_hash = node.pay(payment.requests[0], amount=5_000_000)["transactionHash"]
+    if not is_short:
+        node.pay_too(payment.requests[0], amount=5_000_000)
+    node.payers[tx_hash] = SENDER
+    node.find_receipts = noted(asked, "receipts", node.find_receipts)  # type: ignore[method-assign]
+    group.tick()
+    assert asked == ["receipts"]
+    found = payments(group.world, payment)
+    assert [each.payer for each in found] == [SENDER] * (1 if is_short else 2)
 
 
 def test_payments_that_are_recorded_cost_nothing_when_their_blocks_are_read_again(client: Any) -> None:

@@ -1,6 +1,6 @@
 """A log that is not there: listed twice, or made up, by one node or by one of two; at the first reading and later ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +9,14 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
-from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import comparison, flows, store
 from chalicelib.payments.scanning.records import Cursor, TransferState
-from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.chain import FakeChain, FakeChains, by_transaction
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import store_request
 from tests.fakes.world import World, in_process_aws
@@ -104,13 +105,13 @@ def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkey
     monkeypatch.setitem(comparison.COMPARED_PER_RANGE, "evm", 4)
     world.scan()
     payment, asked = world.create_link(), list[int]()
-    read = world.chain.logs_of_transactions
+    read = world.chain.find_receipts
 
-    def counted(tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    def counted(tx_hashes: Sequence[str]) -> RawReceipts:
         asked.append(len(tx_hashes))
         return read(tx_hashes)
 
-    monkeypatch.setattr(world.chain, "logs_of_transactions", counted)
+    monkeypatch.setattr(world.chain, "find_receipts", counted)
     for _ in range(40):
         world.chain.pay(payment.requests[0], amount=1)
         world.chain.pay_too(payment.requests[0], amount=1)
@@ -118,7 +119,7 @@ def test_a_flood_of_equal_transfers_is_read_in_small_ranges(world: World, monkey
     for _ in range(3):
         world.scan()
     assert paid(world, payment) == 6_250_080
-    assert max(asked) <= 4 and sum(asked) == 40, "each receipt of two equal ones is read once, that of another one never"
+    assert max(asked) <= 4 and sum(asked) == 41, "each receipt is read once"
 
 
 def believe_twice(world: World, payable: PayableLink) -> None:
@@ -195,10 +196,10 @@ def pair() -> Iterator[Pair]:
 
 def receipts_of_liar(pair: Pair) -> None:
     """The first node has the log twice in its receipts, too."""
-    honest = pair.first.logs_of_transactions
-    pair.first.logs_of_transactions = lambda hashes: (  # type: ignore[method-assign]
-        *honest(hashes), *pair.first._with_transfers(pair.first.forged),
-    )  # fmt: skip
+    honest = pair.first.find_receipts
+    pair.first.find_receipts = lambda hashes: by_transaction(  # type: ignore[method-assign]
+        hashes, (*logs_in(honest(hashes)), *pair.first._with_transfers(pair.first.forged))
+    )
 
 
 def test_a_log_that_one_of_two_nodes_has_twice_holds_the_network_and_counts_for_nothing(pair: Pair) -> None:
@@ -443,8 +444,10 @@ def test_what_the_second_reading_of_one_node_adds_is_held_while_the_other_does_n
     pair.second.read_receipts = lambda number, hashes: with_forged(  # type: ignore[method-assign]
         honest(number, hashes), pair.second
     )
-    logs = pair.second.logs_of_transactions
-    pair.second.logs_of_transactions = lambda hashes: (*logs(hashes), *pair.second.forged)  # type: ignore[method-assign]
+    receipts = pair.second.find_receipts
+    pair.second.find_receipts = lambda hashes: by_transaction(  # type: ignore[method-assign]
+        hashes, (*logs_in(receipts(hashes)), *pair.second.forged)
+    )
     pair.first.read_receipts = is_silent  # type: ignore[method-assign]
     later(world, 601)
     assert (paid(world, payment), cursor_of(world).deferred_from is not None) == (6_250_000, True)
@@ -619,17 +622,13 @@ class Burdened(FakeChain):
         self.largest_answer = 0
         self._world_clock = clock
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
         self._take(tx_hashes)
-        return super().logs_of_transactions(tx_hashes)
+        return super().find_receipts(tx_hashes)
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         self._take(tx_hashes)
         return super().read_receipts(number, tx_hashes)
-
-    def payers_of(self, payments: Sequence[PaidTransfer]) -> tuple[PaymentSender | None, ...]:
-        self._take([each.tx_hash for each in payments])
-        return super().payers_of(payments)
 
     def _take(self, tx_hashes: Sequence[str]) -> None:
         asked = {"0x" + each.removeprefix("0x") for each in tx_hashes}
@@ -742,7 +741,7 @@ def test_two_nodes_need_no_receipt_for_what_both_list(pair: Pair) -> None:
     world.scan()
     payment, other = world.create_link(), world.create_link()
     for node in (pair.first, pair.second):
-        node.logs_of_transactions = is_too_slow  # type: ignore[method-assign]
+        node.find_receipts = is_too_slow  # type: ignore[method-assign]
         node.read_receipts = is_silent  # type: ignore[method-assign]
     pair.first.pay(payment.requests[0], amount=1)
     pair.first.pay_too(payment.requests[0], amount=1)

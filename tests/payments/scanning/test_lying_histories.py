@@ -17,8 +17,10 @@ from chalicelib.chains.nodes.full_blocks import LogFilter
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus
+from tests.fakes.chain import by_transaction
 from tests.fakes.world import in_process_aws
 from tests.payments.scanning.test_agreement import AMOUNT, Group, Liar, invent
 from tests.support.rehearsed import parts
@@ -37,8 +39,8 @@ class Hiding(Liar):
 
     hidden: frozenset[str] = frozenset()
 
-    def logs_of_transactions(self, tx_hashes: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
-        return self._shown(super().logs_of_transactions(tx_hashes))
+    def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
+        return by_transaction(tx_hashes, self._shown(logs_in(super().find_receipts(tx_hashes))))
 
     def read_receipts(self, number: int, tx_hashes: Sequence[str]) -> BlockReceipts:
         block = super().read_receipts(number, tx_hashes)

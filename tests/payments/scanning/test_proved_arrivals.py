@@ -42,7 +42,7 @@ def silent(*given: Any) -> Any:
 def say_nothing_of_transfers(node: FakeChain) -> None:
     """The node answers what proves blocks, and nothing else about payments."""
     node.read_payments = node.read_transfers = silent  # type: ignore[method-assign]
-    node.logs_of_transactions = node.read_receipts = silent  # type: ignore[method-assign]
+    node.find_receipts = node.read_receipts = silent  # type: ignore[method-assign]
 
 
 def say_that_all_arrived(node: FakeChain) -> None:
@@ -58,7 +58,7 @@ def say_that_all_arrived(node: FakeChain) -> None:
 
         return call
 
-    for name in ("read_payments", "read_transfers", "logs_of_transactions", "read_receipts"):
+    for name in ("read_payments", "read_transfers", "find_receipts", "read_receipts"):
         setattr(node, name, lying(getattr(node, name)))
 
 
@@ -80,7 +80,7 @@ def test_what_is_proved_to_have_arrived_is_asked_of_no_other_receipt(pair: Netwo
     payment = pair.world.create_link()
     for node in pair.nodes:
         node.moved = keeps_one_percent
-        node.logs_of_transactions = silent  # type: ignore[method-assign]
+        node.find_receipts = silent  # type: ignore[method-assign]
     pair.first.pay(payment.requests[0])
     pair.tick()
     assert pair.paid(payment) == keeps_one_percent(AMOUNT)
@@ -102,7 +102,7 @@ def test_that_an_address_was_emptied_is_not_proved_by_the_payments_of_its_block(
     say_nothing_of_transfers(pair.second)
     pair.tick()
     assert pair.paid(plain) == 0
-    del pair.second.logs_of_transactions, pair.second.read_receipts, pair.second.read_transfers
+    del pair.second.find_receipts, pair.second.read_receipts, pair.second.read_transfers
     pair.second.read_payments = answers  # type: ignore[method-assign]
     pair.world.advance(60)
     pair.tick()

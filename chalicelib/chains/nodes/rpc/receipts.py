@@ -7,43 +7,62 @@ from typing import Any
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.logs import InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of
-from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcError
+from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcError, unavailable_if_malformed
 
 _SECONDS_FOR_PARTS = 5
 """A request for receipts that fails within this time is sent again in parts; none begins later."""
+_MOST_REFUSED = 2
+"""So many receipts of a request may be refused by themselves before what is left is not asked for."""
+
+RawReceipts = Mapping[str, Mapping[str, Any] | None]
+"""The receipts of transactions as the node's JSON, by the hashes that were asked for; None of one that is in no block.
+Those that the node does not return are not among them."""
 
 
-def receipts_by_hash(node: JsonRpcClient, tx_hashes: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-    """The receipts by their hashes with 0x; None for a transaction that is in no block. One request, and a few more if
-    the response is too long: anybody can make a long receipt, which must not keep others from being read.
+@unavailable_if_malformed
+def find_receipts(node: JsonRpcClient, tx_hashes: Sequence[str]) -> RawReceipts:
+    """The receipts of transactions (hashes with or without 0x). One request, and a few more if the response is too
+    long: anybody can make a long receipt, which must not keep others from being read.
 
-    Raises InconsistentNode if one is of another transaction.
+    Raises InconsistentNode if one is of another transaction, ChainUnavailable if the node returns none of them.
     """
-    return receipts_in_parts(node, list(dict.fromkeys(tx_hashes)), time.monotonic() + _SECONDS_FOR_PARTS)
+    full = {each: "0x" + each.removeprefix("0x") for each in tx_hashes}
+    deadline = time.monotonic() + _SECONDS_FOR_PARTS
+    found = receipts_in_parts(node, list(dict.fromkeys(full.values())), deadline, _MOST_REFUSED)
+    return {each: found[of] for each, of in full.items() if of in found}
+
+
+def logs_in(receipts: RawReceipts) -> tuple[Mapping[str, Any], ...]:
+    """The logs in receipts."""
+    return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
 
 
 def receipts_in_parts(
-    node: JsonRpcClient, tx_hashes: Sequence[str], deadline: float
+    node: JsonRpcClient, tx_hashes: Sequence[str], deadline: float, most_refused: int = 0
 ) -> dict[str, Mapping[str, Any] | None]:
     """The receipts by their hashes with 0x, in one request; what the node refuses is asked for again in halves.
 
-    No request begins after the deadline (of time.monotonic). Raises ChainUnavailable if a single receipt is refused or
-    time is up, InconsistentNode if a receipt is of another transaction.
+    No request begins after the deadline (of time.monotonic), or once more than `most_refused` are refused by
+    themselves. Those, and what is left then, are left out. Raises ChainUnavailable if all are, InconsistentNode if one
+    is of another transaction.
     """
-    parts, found = [list(tx_hashes)], dict[str, Mapping[str, Any] | None]()
-    while parts:
+    parts, found, alone = [list(tx_hashes)], dict[str, Mapping[str, Any] | None](), 0
+    error: ChainUnavailable | None = None
+    while parts and alone <= most_refused:
         if time.monotonic() >= deadline:
-            raise NodeTimeout(f"The {node.network} node takes too long")
+            error = NodeTimeout(f"The {node.network} node takes too long")
+            break
         part = parts.pop()
         outcomes, error = _receipts(node, part)
         found |= {each: outcome for each, outcome in outcomes.items() if not isinstance(outcome, RpcError)}
         refused = [each for each in part if each not in found]
-        if not refused:
+        if len(part) == 1:
+            alone += len(refused)
             continue
-        if error is not None and len(part) == 1:
-            raise error
         middle = len(refused) // 2 if len(refused) == len(part) else 0
         parts += [each for each in (refused[middle:], refused[:middle]) if each]
+    if error is not None and not found:
+        raise error
     for tx_hash, receipt in found.items():
         if receipt and hash_of(receipt["transactionHash"]) != tx_hash.lower():
             raise InconsistentNode(node.network, "it gave the receipt of another transaction")

@@ -196,7 +196,8 @@ class UnmatchedTransfer(Record):
     paid_at: datetime | None = None
     status: PaymentStatus = PaymentStatus.CONFIRMED
     is_unexpected: bool = False
-    """As in Payment."""
+    stated_amount: BaseUnits | None = None
+    """Both as in Payment."""
 
 
 @frozen

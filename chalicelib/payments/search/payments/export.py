@@ -17,12 +17,12 @@ COLUMNS = (
     "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
     "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
-    "direction",
+    "direction", "statedAmount",
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
 _STARTS_CELL = ("\t", "\r", "\n")
-_AMOUNTS = ("amount", "invoiceAmount", "amountInUsd")
+_AMOUNTS = ("amount", "invoiceAmount", "amountInUsd", "statedAmount")
 """The columns with our own numbers, which may be negative, so that spreadsheets have to read them as numbers."""
 
 
@@ -30,7 +30,7 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
     """One line a payment or refund, whose amounts are negative. They are in whole units.
 
     `rate` is what of the payment currency one invoice unit was, `usdRate` what one unit of the payment currency was in
-    US dollars. What is not known is empty.
+    US dollars. `statedAmount` is what a payment says itself, if less arrived. What is not known is empty.
     """
     text = io.StringIO()
     writer = csv.writer(text)
@@ -54,6 +54,7 @@ def inert(cell: str) -> str:
 def _row(payment: Payment) -> tuple[str, ...]:
     token, invoice, rate = require_token(payment.currency), require_token(payment.invoice_currency), payment.rate
     fee, dollar, in_dollars = payment.fee_amount, dollar_rate(payment), dollars(payment)
+    stated = payment.stated_amount
     return (
         iso(payment.at),
         payment.payment_id,
@@ -81,4 +82,5 @@ def _row(payment: Payment) -> tuple[str, ...]:
         format_signed(payment, format_amount(in_dollars, FIAT_DECIMALS_ON_CHAIN)) if in_dollars is not None else "",
         rate_text(invert_rate(dollar)) if dollar else "",
         payment.direction,
+        format_signed(payment, format_amount(stated, token.decimals)) if stated is not None else "",
     )

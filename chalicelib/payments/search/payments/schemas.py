@@ -212,7 +212,7 @@ def payment_answer(payment: Payment, request: Request | None, provider: str, sho
             hasBeenPaid=request is not None and request.is_settled,
             customerInfo=CustomerInfoAnswer.of(info) if info is not None else None,
         ),
-        **stated_field(payment),
+        **stated_field(payment, token),
         **({"rateProvider": provider_of(rate.source)} if rate is not None else {}),
     )
 

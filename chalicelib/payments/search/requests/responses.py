@@ -72,7 +72,7 @@ def payment_item(payment: Payment, request: Request, processor: str) -> PaymentI
         conversionRateDestination=_price(rate),
         convertedAmountSource=moved if rate else None,
         convertedAmountDestination=counts if rate else None,
-        **without_none({"rateProvider": rate and rate.source, **stated_field(payment)}),
+        **without_none({"rateProvider": rate and rate.source, **stated_field(payment, token)}),
         paidAmount=moved,
         paidCurrency=token.symbol,
         paidNetwork=payment.network,

@@ -9,7 +9,7 @@ from chalicelib.platform.outbound.lifi import RouterStatus
 from tests.fakes.bridge import Bridge, Sent
 
 READS = (
-    "head", "block_facts", "sent_transaction", "transaction_count", "fills", "logs_of_transactions", "fill_status",
+    "head", "block_facts", "sent_transaction", "transaction_count", "fills", "find_receipts", "fill_status",
     "returns", "replayed",
 )
 

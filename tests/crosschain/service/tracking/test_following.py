@@ -1,6 +1,7 @@
 """A link that is paid from another chain waits for what both chains say, and for nothing else."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,6 +14,7 @@ from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.across import decode_message
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
+from chalicelib.chains.nodes.rpc.receipts import logs_in
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
@@ -29,7 +31,7 @@ from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
 from tests.crosschain.service.router import diamond
 from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
-from tests.fakes.chain import SENDER
+from tests.fakes.chain import SENDER, by_transaction
 from tests.fakes.lying_node import Liar, served
 
 NOWHERE = "0x" + "ee" * 32
@@ -171,19 +173,16 @@ def test_what_nobody_fills_is_refunding_until_the_source_chain_has_the_refund(br
     assert body["failureReason"].endswith(f"USDC on base in {SENDER}")
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-def test_one_node_of_two_does_not_free_a_link_by_saying_that_the_deposit_reverted(bridge: Bridge, is_first: bool) -> None:
+def check_frees_nothing(bridge: Bridge, is_first: bool, lie: Callable[[Any], Any], **lies: Any) -> None:
+    """One of two nodes says other things of an announced transaction that is in a block: `lie` makes them of the true
+    ones, `lies` are its further answers. The link stays locked, and goes on once that node is gone."""
     payment = bridge.link()
     sent = bridge.send(payment)
     bridge.announce(payment, sent)
     bridge.include(sent)
     honest: Any = bridge.world.services.chains.evm("base")
-
-    def reverted(tx_hash: str) -> Any:
-        true = honest.sent_transaction(tx_hash)
-        return replace(true, success=False, deposits=()) if true is not None else None
-
-    liar, true_services = Liar(honest, sent_transaction=reverted), bridge.world.services
+    liar = Liar(honest, sent_transaction=lambda tx_hash: lie(honest.sent_transaction(tx_hash)), **lies)
+    true_services = bridge.world.services
     bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
     bridge.track()
     assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE)
@@ -191,6 +190,11 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_the_deposit_reverte
     bridge.world.services = true_services
     bridge.track()
     assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_saying_that_the_deposit_reverted(bridge: Bridge, is_first: bool) -> None:
+    check_frees_nothing(bridge, is_first, lambda true: true and replace(true, success=False, deposits=()))
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -198,23 +202,7 @@ def test_one_node_of_two_does_not_free_a_link_by_a_deposit_of_its_own_in_a_block
     bridge: Bridge, is_first: bool
 ) -> None:
     """It says that there are no blocks yet, so that none is deep enough to be agreed on."""
-    payment = bridge.link()
-    sent = bridge.send(payment)
-    bridge.announce(payment, sent)
-    bridge.include(sent)
-    honest: Any = bridge.world.services.chains.evm("base")
-
-    def without_deposits(tx_hash: str) -> Any:
-        return replace(honest.sent_transaction(tx_hash), deposits=())
-
-    liar, true_services = Liar(honest, sent_transaction=without_deposits, head=lambda: 0), bridge.world.services
-    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
-    bridge.track()
-    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE)
-    assert not is_free(bridge, payment)
-    bridge.world.services = true_services
-    bridge.track()
-    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+    check_frees_nothing(bridge, is_first, lambda true: replace(true, deposits=()), head=lambda: 0)
 
 
 def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:
@@ -279,9 +267,10 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
     bridge.fill(mine, payment.requests[0], fails=True)
     bridge.fill(theirs, payment.requests[0], together=True)
     if is_reversed:
-        read = bridge.destination.logs_of_transactions
+        read = bridge.destination.find_receipts
         last_first = partial(sorted, key=lambda log: -int(log["logIndex"], 16))  # a transfer has the number of its event
-        monkeypatch.setattr(bridge.destination, "logs_of_transactions", lambda hashes: tuple(last_first(read(hashes))))
+        reverse = lambda hashes: by_transaction(hashes, last_first(logs_in(read(hashes))))  # noqa: E731
+        monkeypatch.setattr(bridge.destination, "find_receipts", reverse)
     bridge.track()
     bridge.track()
     statuses = {announced.wallet: announced.status for announced in bridge.announcements(payment)}
@@ -594,7 +583,7 @@ def test_a_payment_whose_receipt_was_not_read_when_it_was_found_gets_its_type_pa
     sent = deposited(bridge, payment)
     bridge.fill(sent, payment.requests[0])
     read = bridge.destination.payers_of
-    bridge.destination.payers_of = lambda payments: tuple(None for _ in payments)  # type: ignore[method-assign]
+    bridge.destination.payers_of = lambda payments, read: tuple(None for _ in payments)  # type: ignore[method-assign]
     bridge.tick()
     (paid,) = payment_store.payments(bridge.world.services.store, payment.requests[0].request_id)
     assert (paid.type, paid.payer) == (PaymentKind.DIRECT, None)

@@ -97,7 +97,7 @@ STEPS = {
     "detection": Step("destination", "read_range", PROMPT, lambda story, read, given: read(*given)),
     "recording": Step("world", "record", PROMPT, lambda story, read, given: 0),
     "fill": Step("destination", "fills", PROMPT, lambda story, read, given: ()),
-    "receipt of the fill": Step("destination", "logs_of_transactions", PROMPT, lambda story, read, given: ()),
+    "receipt of the fill": Step("destination", "find_receipts", PROMPT, lambda story, read, given: {}),
     "state of the deposit": Step("destination", "fill_status", LAST_MINUTE, lambda story, read, given: 0),
     "refund": Step("source", "returns", LAST_MINUTE, _returned_before),
     "router": Step(

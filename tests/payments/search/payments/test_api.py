@@ -270,6 +270,13 @@ def test_payments_are_exported_as_csv_part_by_part(new_shop: Shop) -> None:
     assert (row["amountInUsd"], row["usdRate"]) == ("", ""), "no rate was kept with it"
 
 
+def test_a_row_has_what_was_said_to_be_paid_only_where_less_arrived() -> None:
+    full = replace(histories.payment(Random(1), 1), currency="USDC-base", amount=BaseUnits(12_500_000))
+    short = replace(full, amount=BaseUnits(12_375_000), stated_amount=BaseUnits(12_500_000))
+    rows = lines(table([full, short], with_head=True))
+    assert [(row["amount"], row["statedAmount"]) for row in rows] == [("12.5", ""), ("12.375", "12.5")]
+
+
 @pytest.mark.parametrize(
     ("facts", "dollars", "of_one"),
     [
