@@ -51,34 +51,42 @@ class Process:
     seen: dict[str, Any] = field(default_factory=dict)
     session_fixtures: int = 0
     """How many fixtures of all tests were made."""
+    is_known: bool = False
+    """Whether all of it was as it had been when it was last compared, and nothing was run since."""
 
     def look(self) -> None:
         """Takes what is now as the state to compare with."""
         if len(sys.modules) != self.modules:
             self._find()
+        elif self.is_known:
+            return
         for name, space in self.spaces.items():
             if self.seen.get(name) != space:
                 self.seen[name] = dict(space)
         for name, container in self.containers.items():
             if self.seen.get(name) != _content(container):
                 self.seen[name] = _copied(container)
-        self.seen.update(_rest(), **{name: each.cache_info().misses for name, each in self.caches.items()})
+        self.seen.update(_rest(), **self._misses())
 
     def changes(self) -> list[str]:
         """What is not as it was when it was looked at, a line for each. Modules that were imported since are left out."""
-        known, found = self.seen, list[str]()
-        for name, space in self.spaces.items():
-            if known[name] != space:
-                hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
-                found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
-        found += [name for name, each in self.containers.items() if known[name] != _content(each)]
-        for name, value in _rest().items():
+        known, rest, misses = self.seen, _rest(), self._misses()
+        spaces = [(name, space) for name, space in self.spaces.items() if known[name] != space]
+        found = [name for name, each in self.containers.items() if known[name] != _content(each)]
+        self.is_known = not (spaces or found) and all(known[name] == each for name, each in {**rest, **misses}.items())
+        for name, space in spaces:
+            hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
+            found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
+        for name, value in rest.items():
             if isinstance(value, dict):
                 found += [f"{name} {each}" for each in _changed(known[name], value)]
             elif value != known[name] and None not in (value, known[name]):
                 found.append(name)
-        stale = (name for name, each in self.caches.items() if each.cache_info().misses != known[name] and _is_stale(each))
+        stale = (name for name, each in self.caches.items() if misses[name] != known[name] and _is_stale(each))
         return [*found, *(f"{name}() is cached, and was computed from something that is no more" for name in stale)]
+
+    def _misses(self) -> dict[str, int]:
+        return {name: each.cache_info().misses for name, each in self.caches.items()}
 
     def _find(self) -> None:
         self.modules = len(sys.modules)
@@ -163,6 +171,11 @@ _test, _file = Process(), Process()
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
     _file.session_fixtures += fixturedef.scope in ("session", "package")
+    _test.is_known &= fixturedef.scope == "function"
+
+
+def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
+    _test.is_known &= fixturedef.scope == "function"
 
 
 def expect_changes_beyond_file() -> None:
