@@ -36,7 +36,7 @@ def run(folder: Path, tests: str) -> str:
         "import os, time\nimport pytest\nfrom chalicelib import product\n" + textwrap.dedent(tests) + "\n\ndef test_after():\n    pass\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": ""}
-    options = ["-p", "tests.support.left_behind", "-p", "no:schemathesis", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
+    options = ["-p", "tests.support.left_behind", "-p", "no:schemathesis", "-p", "no:randomly", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
