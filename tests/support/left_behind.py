@@ -16,6 +16,7 @@ import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -45,6 +46,8 @@ class Process:
     modules: int = 0
     spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The attributes of modules and classes."""
+    values: list[Any] = field(default_factory=list)
+    """Those of all of them, one after the other: to compare these takes half as long as by their names."""
     containers: dict[str, Any] = field(default_factory=dict)
     caches: dict[str, Any] = field(default_factory=dict)
     """Functions with a cache that are checked."""
@@ -67,13 +70,15 @@ class Process:
             if self.seen.get(name) != _content(container):
                 self.seen[name] = _copied(container)
         self.seen.update(_rest(), **self._misses())
+        self.values = self._values()
 
     def changes(self) -> list[str]:
         """What is not as it was when it was looked at, a line for each. Modules that were imported since are left out."""
         known, rest, misses = self.seen, _rest(), self._misses()
-        spaces = [(name, space) for name, space in self.spaces.items() if known[name] != space]
+        is_same = self._values() == self.values
+        spaces = [] if is_same else [(name, space) for name, space in self.spaces.items() if known[name] != space]
         found = [name for name, each in self.containers.items() if known[name] != _content(each)]
-        self.is_known = not (spaces or found) and all(known[name] == each for name, each in {**rest, **misses}.items())
+        self.is_known = is_same and not found and all(known[name] == each for name, each in {**rest, **misses}.items())
         for name, space in spaces:
             hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
             found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
@@ -84,6 +89,9 @@ class Process:
                 found.append(name)
         stale = (name for name, each in self.caches.items() if misses[name] != known[name] and _is_stale(each))
         return [*found, *(f"{name}() is cached, and was computed from something that is no more" for name in stale)]
+
+    def _values(self) -> list[Any]:
+        return [*chain.from_iterable([space.values() for space in self.spaces.values()])]
 
     def _misses(self) -> dict[str, int]:
         return {name: each.cache_info().misses for name, each in self.caches.items()}
