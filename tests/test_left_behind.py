@@ -109,6 +109,11 @@ def test_what_a_fixture_of_all_tests_does_is_not_charged_to_the_file_that_needs_
     assert "leaves behind" not in run(tmp_path, FIXTURE.format(scope="session", autouse=False, end="pass"))
 
 
+def test_what_a_fixture_of_all_tests_does_between_two_files_is_not_charged_to_the_second(tmp_path: Path) -> None:
+    (tmp_path / "test_before.py").write_text("def test_before():\n    pass\n")
+    assert "leaves behind" not in run(tmp_path, FIXTURE.format(scope="session", autouse=True, end="pass"))
+
+
 def test_what_may_be_filled_exists() -> None:
     for name in MEMOS:
         module, _, attribute = name.rpartition(".")

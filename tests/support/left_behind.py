@@ -179,11 +179,17 @@ _test, _file = Process(), Process()
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
     _file.session_fixtures += fixturedef.scope in ("session", "package")
-    _test.is_known &= fixturedef.scope == "function"
+    _note_a_run(fixturedef)
 
 
 def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
-    _test.is_known &= fixturedef.scope == "function"
+    _note_a_run(fixturedef)
+
+
+def _note_a_run(fixturedef: pytest.FixtureDef[Any]) -> None:
+    """What a fixture of more than one test changes is no test's: it is looked at again before the next one."""
+    if fixturedef.scope != "function":
+        _test.is_known = _file.is_known = False
 
 
 def expect_changes_beyond_file() -> None:
