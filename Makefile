@@ -43,9 +43,9 @@ local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empt
 	@.venv/bin/python -m infra.local
 
 # Compiled modules are kept, whatever the environment says: each process of the tests needs all of them.
-test: setup ## run the tests; CHANGED=1: those of the rooms that differ from main or import what differs; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy, docs, and payments and platform as wholes take longer)
+test: setup ## run the tests; SEED=1: in a random order; CHANGED=1: those of the rooms that differ from main or import what differs; ROOM=payments or ROOM=payments/links: those of one room (under 30 s; pages, onchain, local, deploy, docs, and payments and platform as wholes take longer)
 	@$(if $(filter-out $(ROOMS),$(ROOM:/=)),echo "There is no room '$(ROOM)'. The rooms are: $(ROOMS)." >&2; exit 2)
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m $(if $(CHANGED),tests.changed,pytest $(if $(ROOM),tests/$(ROOM))) $(SPREAD)
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m $(if $(CHANGED),tests.changed,pytest $(if $(ROOM),tests/$(ROOM))) $(SPREAD) $(if $(SEED),-p randomly --randomly-seed=$(SEED))
 
 test-alone: setup ## run the tests that failed in the last `make test` once more, each alone; name those that pass only so
 	@.venv/bin/python -m tests.alone

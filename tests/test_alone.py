@@ -51,7 +51,7 @@ def run_twice(folder: Path, options: str = "", **files: str) -> subprocess.Compl
     )
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text("\n".join(line.removeprefix("    ") for line in text.splitlines()))
-    run(folder, "pytest", "-p", "no:schemathesis", "-n", "2", "--dist", "loadgroup")
+    run(folder, "pytest", "-p", "no:schemathesis", "-p", "no:randomly", "-n", "2", "--dist", "loadgroup")
     return run(folder, "tests.alone")
 
 

@@ -73,7 +73,7 @@ def change(folder: Path, *names: str) -> None:
 
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What `make test CHANGED=1` runs there."""
-    variables = {**os.environ, "PYTEST_ADDOPTS": "-p no:schemathesis --import-mode=importlib", "ROOM": "", "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    variables = {**os.environ, "PYTEST_ADDOPTS": "-p no:schemathesis -p no:randomly --import-mode=importlib", "ROOM": "", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     return subprocess.run(
         [sys.executable, "-m", "tests.changed", "-q"], cwd=folder, env=variables, capture_output=True, text=True, check=False
     )

@@ -36,7 +36,7 @@ def run(folder: Path, tests: str) -> str:
         "import os, time\nimport pytest\nfrom chalicelib import product\n" + textwrap.dedent(tests) + "\n\ndef test_after():\n    pass\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": ""}
-    options = ["-p", "tests.support.left_behind", "-p", "no:schemathesis", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
+    options = ["-p", "tests.support.left_behind", "-p", "no:schemathesis", "-p", "no:randomly", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -107,6 +107,11 @@ def test_a_fixture_of_a_file_that_does_not_put_it_back_is_named_with_the_file(tm
 
 def test_what_a_fixture_of_all_tests_does_is_not_charged_to_the_file_that_needs_it_first(tmp_path: Path) -> None:
     assert "leaves behind" not in run(tmp_path, FIXTURE.format(scope="session", autouse=False, end="pass"))
+
+
+def test_what_a_fixture_of_all_tests_does_between_two_files_is_not_charged_to_the_second(tmp_path: Path) -> None:
+    (tmp_path / "test_before.py").write_text("def test_before():\n    pass\n")
+    assert "leaves behind" not in run(tmp_path, FIXTURE.format(scope="session", autouse=True, end="pass"))
 
 
 def test_what_may_be_filled_exists() -> None:

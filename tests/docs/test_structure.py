@@ -54,10 +54,10 @@ def test_every_path_it_names_exists(document: Document) -> None:
             assert (ROOT / path).exists(), path
 
 
-def commands(room: str) -> str:
+def commands(room: str, *options: str) -> str:
     """What `make test` would run for a room."""
     return subprocess.run(
-        ["make", "--dry-run", "test", f"ROOM={room}"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--dry-run", "test", f"ROOM={room}", *options], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
 
 
@@ -74,6 +74,11 @@ def test_the_rehearsal_runs_what_the_tests_leave_out() -> None:
 def test_one_room_can_be_tested_alone(room: str) -> None:
     assert f"pytest tests/{room} " in commands(room)
     assert "There is no room" not in commands(room)
+
+
+def test_tests_run_in_a_random_order_if_a_seed_is_given() -> None:
+    assert commands("base", "SEED=7").endswith(" -p randomly --randomly-seed=7\n")
+    assert "randomly" not in commands("base")
 
 
 def test_an_unknown_room_is_refused_with_those_that_there_are() -> None:

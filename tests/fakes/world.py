@@ -13,6 +13,7 @@ from typing import Any
 import boto3
 from aws_lambda_powertools import Logger
 from moto import mock_aws
+from moto.core.config import default_user_config
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
@@ -431,6 +432,9 @@ def in_process_client() -> MemoryDynamoDB | None:
 
 def dynamodb_in_memory() -> MemoryDynamoDB:
     return MemoryDynamoDB({each["TableName"]["Fn::Sub"].replace("${Prefix}", PREFIX): each for each in _tables()})
+
+
+default_user_config["core"]["reset_boto3_session"] = False  # one reads the descriptions of AWS's services once
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.base.addresses import address_bytes
@@ -47,6 +48,11 @@ def allowance(chain: Chain, token: str, owner: str, spender: str) -> int:
     words = "".join(address_bytes(each).hex().rjust(64, "0") for each in (owner, spender))
     to = "0x" + address_bytes(token).hex()
     return int(chain.rpc("eth_call", {"to": to, "data": "0xdd62ed3e" + words}, "latest"), 16)
+
+
+def time_of(chain: Chain) -> datetime:
+    """When its newest block was made: a chain that was reverted goes on from the time of that block, not from the machine's."""
+    return datetime.fromtimestamp(int(chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16), UTC)
 
 
 def settle(world: World, chain: Chain) -> int:

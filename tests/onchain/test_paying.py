@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from infra.local.feeds import set_feed
 from tests.fakes.prices import FakePrices
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
-from tests.onchain.ledger import NATIVE, Ledger, allowance, settle
+from tests.onchain.ledger import NATIVE, Ledger, allowance, settle, time_of
 from tests.onchain.market import ETH, EUR, USD, USDC, market_of_mainnet
 from tests.onchain.payer import FAU, FUSDC, Payer
 from tests.support.rehearsed import rehearsed
@@ -71,7 +70,7 @@ def mainnet(chain_of: Of, world_on: WorldOn) -> tuple[World, Chain]:
     """Mainnet with feeds, read by a deployment whose clock is the chain's."""
     chain, world = chain_of("mainnet"), world_on("mainnet")
     market_of_mainnet(chain)
-    world.now = datetime.now(UTC)
+    world.now = time_of(chain)
     return world, chain
 
 
@@ -277,7 +276,7 @@ def test_a_feed_that_answers_nothing_above_zero_or_is_gone_is_refused(mainnet: t
 def test_a_quoted_request_is_paid_where_no_contract_converts(chain_of: Of, world_on: WorldOn, payer_on: Of) -> None:
     market_of_mainnet(chain_of("mainnet"))
     chain, payer, world = chain_of("sepolia"), payer_on("sepolia"), world_on("sepolia", "mainnet")
-    world.now = datetime.now(UTC)
+    world.now = time_of(chain)
     prices = FakePrices(world.clock)
     prices.set("USD", "USDC", str(100_000_000 / 99_970_000))
     world.services = replace(world.services, prices=prices)

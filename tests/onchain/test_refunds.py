@@ -1,6 +1,5 @@
 """Too much is paid on a real chain; the refund that the API returns, executed unchanged, brings the payer the excess."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,15 +12,16 @@ from chalicelib.platform.access.modes import Mode, Tier
 from chalicelib.platform.http.view import Call
 from infra.local.chain import Chain
 from tests.fakes.world import World
+from tests.onchain.ledger import time_of
 from tests.onchain.payer import FAU, FUSDC, Payer
 
 NATIVE = "ETH-sepolia-sepolia"
 
 
 @pytest.fixture
-def world(world: World) -> World:
-    """The deployment with the time of the chain, which is that of this machine."""
-    world.now = datetime.now(UTC)
+def world(world: World, chain: Chain) -> World:
+    """The deployment with the time of the chain."""
+    world.now = time_of(chain)
     return world
 
 

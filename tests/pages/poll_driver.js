@@ -1,9 +1,10 @@
-// Runs the page's poll.js by a clock of its own. Input: scenes; output: for each the times at which something was asked.
+// Runs the page's poll.js by a clock of its own. Input, by line: scenes; output: for each the times at which something was asked.
 // A scene: { first, most, until, turns: [{ takes, done, wait, shows }], hides: [[from, to]], acts: [time], stops: time };
 // milliseconds. A turn takes that long, shows a state, then gives `done` or, with `wait`, fails with that wait; after the last
 // one all are as the last. At `acts` the payer presses a key.
 const fs = require("fs");
 const path = require("path");
+const { createInterface } = require("readline");
 
 let now = 0;
 let state = "";
@@ -62,9 +63,11 @@ async function played(poll, { first, most, until, turns, hides = [], acts = [], 
 async function main() {
   const source = fs.readFileSync(path.join(__dirname, "../../chalicelib/pages/payment/poll.js")).toString("base64");
   const { poll } = await import(`data:text/javascript;base64,${source}`);
-  const answers = [];
-  for (const scene of JSON.parse(fs.readFileSync(0))) answers.push(await played(poll, scene));
-  process.stdout.write(JSON.stringify(answers));
+  for await (const line of createInterface({ input: process.stdin })) {
+    const answers = [];
+    for (const scene of JSON.parse(line)) answers.push(await played(poll, scene));
+    process.stdout.write(JSON.stringify(answers) + "\n");
+  }
 }
 
 void main();

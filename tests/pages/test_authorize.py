@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts, escrow_contracts, escrow_networks
-from tests.oracles.node import run
+from tests.oracles.node import served
 
 DRIVER = str(Path(__file__).parent / "authorize_driver.js")
 CONTRACTS = cast(EscrowContracts, escrow_contracts("base", {}))
@@ -42,7 +42,7 @@ def question(*transactions: Transaction, **terms: Any) -> Json:
 
 
 def ask(*questions: Json) -> list[Json]:
-    answers: list[Json] = run(DRIVER, questions)["answers"]
+    answers: list[Json] = served(DRIVER, questions)["answers"]
     return answers
 
 
@@ -60,7 +60,7 @@ def other_reclaim(**members: Any) -> Transaction:
 
 def test_the_escrows_of_the_page_are_those_of_the_catalogue() -> None:
     catalogued = {name: cast(EscrowContracts, escrow_contracts(name, {})) for name in escrow_networks({})}
-    assert run(DRIVER, [])["escrows"] == {name: [each.escrow, each.pre_approval] for name, each in catalogued.items()}
+    assert served(DRIVER)["escrows"] == {name: [each.escrow, each.pre_approval] for name, each in catalogued.items()}
 
 
 def test_what_the_service_builds_of_the_terms_shown_is_accepted() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.pages.assets import scripts
 from tests.bench.steps import POLLS
-from tests.oracles.node import run
+from tests.oracles.node import served
 
 DRIVER = str(Path(__file__).parent / "poll_driver.js")
 SOON = 300
@@ -17,7 +17,7 @@ GIVES_NOTHING: list[dict[str, Any]] = [{}]
 
 def played(**scene: Any) -> dict[str, Any]:
     """When it asked, in milliseconds, and whether it still listens; the driver tells what a scene is made of."""
-    [answer] = run(DRIVER, [{"first": 1_000, "most": 3_000, "until": 20_000, "turns": GIVES_NOTHING, **scene}])
+    [answer] = served(DRIVER, [{"first": 1_000, "most": 3_000, "until": 20_000, "turns": GIVES_NOTHING, **scene}])
     return dict(answer)
 
 

@@ -16,6 +16,7 @@ import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -45,40 +46,55 @@ class Process:
     modules: int = 0
     spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The attributes of modules and classes."""
+    values: list[Any] = field(default_factory=list)
+    """Those of all of them, one after the other: to compare these takes half as long as by their names."""
     containers: dict[str, Any] = field(default_factory=dict)
     caches: dict[str, Any] = field(default_factory=dict)
     """Functions with a cache that are checked."""
     seen: dict[str, Any] = field(default_factory=dict)
     session_fixtures: int = 0
     """How many fixtures of all tests were made."""
+    is_known: bool = False
+    """Whether all of it was as it had been when it was last compared, and nothing was run since."""
 
     def look(self) -> None:
         """Takes what is now as the state to compare with."""
         if len(sys.modules) != self.modules:
             self._find()
+        elif self.is_known:
+            return
         for name, space in self.spaces.items():
             if self.seen.get(name) != space:
                 self.seen[name] = dict(space)
         for name, container in self.containers.items():
             if self.seen.get(name) != _content(container):
                 self.seen[name] = _copied(container)
-        self.seen.update(_rest(), **{name: each.cache_info().misses for name, each in self.caches.items()})
+        self.seen.update(_rest(), **self._misses())
+        self.values = self._values()
 
     def changes(self) -> list[str]:
         """What is not as it was when it was looked at, a line for each. Modules that were imported since are left out."""
-        known, found = self.seen, list[str]()
-        for name, space in self.spaces.items():
-            if known[name] != space:
-                hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
-                found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
-        found += [name for name, each in self.containers.items() if known[name] != _content(each)]
-        for name, value in _rest().items():
+        known, rest, misses = self.seen, _rest(), self._misses()
+        is_same = self._values() == self.values
+        spaces = [] if is_same else [(name, space) for name, space in self.spaces.items() if known[name] != space]
+        found = [name for name, each in self.containers.items() if known[name] != _content(each)]
+        self.is_known = is_same and not found and all(known[name] == each for name, each in {**rest, **misses}.items())
+        for name, space in spaces:
+            hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
+            found += [f"{name}.{each}" for each in _changed(known[name], space) if not each.startswith(hidden)]
+        for name, value in rest.items():
             if isinstance(value, dict):
                 found += [f"{name} {each}" for each in _changed(known[name], value)]
             elif value != known[name] and None not in (value, known[name]):
                 found.append(name)
-        stale = (name for name, each in self.caches.items() if each.cache_info().misses != known[name] and _is_stale(each))
+        stale = (name for name, each in self.caches.items() if misses[name] != known[name] and _is_stale(each))
         return [*found, *(f"{name}() is cached, and was computed from something that is no more" for name in stale)]
+
+    def _values(self) -> list[Any]:
+        return [*chain.from_iterable([space.values() for space in self.spaces.values()])]
+
+    def _misses(self) -> dict[str, int]:
+        return {name: each.cache_info().misses for name, each in self.caches.items()}
 
     def _find(self) -> None:
         self.modules = len(sys.modules)
@@ -163,6 +179,17 @@ _test, _file = Process(), Process()
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
     _file.session_fixtures += fixturedef.scope in ("session", "package")
+    _note_a_run(fixturedef)
+
+
+def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[Any]) -> None:
+    _note_a_run(fixturedef)
+
+
+def _note_a_run(fixturedef: pytest.FixtureDef[Any]) -> None:
+    """What a fixture of more than one test changes is no test's: it is looked at again before the next one."""
+    if fixturedef.scope != "function":
+        _test.is_known = _file.is_known = False
 
 
 def expect_changes_beyond_file() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.world import PAYEE
-from tests.oracles.node import run
+from tests.oracles.node import served
 
 DRIVER = str(Path(__file__).parent / "forms_driver.js")
 TRON = "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"
@@ -27,7 +27,7 @@ ROW = f"{PAYEE},12.50,USDC-base"
 
 def asked(name: str, *cases: Any) -> list[Any]:
     """What a function of the forms returns for each case: a list of arguments, or the only one."""
-    found: list[Any] = run(DRIVER, [{"name": name, "arguments": case if isinstance(case, list) else [case]} for case in cases])
+    found: list[Any] = served(DRIVER, [{"name": name, "arguments": case if isinstance(case, list) else [case]} for case in cases])
     return found
 
 

@@ -68,7 +68,7 @@ class OtherShape(Note):
 
 
 @pytest.fixture(params=["memory", "moto", "local cloud"])
-def store(request: pytest.FixtureRequest) -> Store:
+def store(request: pytest.FixtureRequest, client_of_moto: Any) -> Store:
     if request.param == "local cloud":
         cloud: Cloud = request.getfixturevalue("cloud")
         return Store(PREFIX, cloud.client("dynamodb"))

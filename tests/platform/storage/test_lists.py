@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def payment(number: int, **changes: object) -> Payment:
 
 
 @pytest.fixture(params=["memory", "moto", "memory store"])
-def store(request: pytest.FixtureRequest) -> Store:
+def store(request: pytest.FixtureRequest, client_of_moto: Any) -> Store:
     if request.param == "memory store":
         return MemoryStore()
     world: World = request.getfixturevalue(request.param)
