@@ -51,8 +51,8 @@ def observe_announced(
         return _observe_sent(services, chain, payable, announced, cursor.scanned_to, detected_to)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
     announced, block, executed = find_execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
-    if executed is not None and executed.success:
-        sent = read_agreed_transaction(chain, executed.transaction_hash, cursor.scanned_to).value
+    if executed is not None and executed.value.success:
+        sent = read_agreed_transaction(chain, executed.value.transaction_hash, cursor.scanned_to).value
         if sent is not None and _may_be_unread(chain, payable, sent, detected_to):
             block, executed = announced.scanned_to, None
     nonce, block_time = None, detected_to
@@ -81,7 +81,8 @@ def _observe_sent(
     assert announced.transaction_hash is not None, "it was sent"
     observation = Observation(block, detected_to, detected_to, None, None, False)
     try:
-        sent = read_agreed_transaction(chain, announced.transaction_hash, block).value
+        agreed = read_agreed_transaction(chain, announced.transaction_hash, block)
+        sent = agreed.value
         is_unread = sent is not None and _may_be_unread(chain, payable, sent, detected_to)
     except ChainUnavailable as error:
         services.log.warning(
@@ -104,7 +105,7 @@ def _observe_sent(
     if sent.block is None or sent.block > block or is_unread:
         return known, replace(observation, is_waiting=sent.block is None)
     execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
-    return known, replace(observation, execution=execution)
+    return known, replace(observation, execution=agreed.map(lambda _: execution))
 
 
 def _may_be_unread(
@@ -140,7 +141,7 @@ def nonce_of(name: str, sent: SentTransaction) -> int | None:
 
 def find_execution(
     services: Services, chain: "EvmChain", announced: AnnouncedTransaction, newest: int, range_limit: int
-) -> tuple[AnnouncedTransaction, int, Execution | None]:
+) -> tuple[AnnouncedTransaction, int, "Agreed[Execution] | None"]:
     """The announced transaction with its span updated, the last block read for the Safe's events, and the execution if
     found.
 
@@ -160,15 +161,20 @@ def find_execution(
             services.log.warning("events of a Safe not read", extra=facts)
             return rules.narrow_span(announced, last - block), block, None
         block, announced = last, rules.widen_span(announced, max_span)
-        if event is not None:
-            return announced, block, Execution(event.success, event.block_number, event.transaction_hash)
+        if event.value is not None:
+            return announced, block, event.map(_execution_of)
         if block == newest:
             break
     return announced, block, None
 
 
-def _safe_event(chain: "EvmChain", safe: str, tx_hash: str, blocks: BlockRange) -> "SafeEvent | None":
-    return agree(chain, lambda node: node.safe_event(safe, tx_hash, blocks)).value
+def _execution_of(event: "SafeEvent | None") -> Execution:
+    assert event is not None, "an execution is of an event"
+    return Execution(event.success, event.block_number, event.transaction_hash)
+
+
+def _safe_event(chain: "EvmChain", safe: str, tx_hash: str, blocks: BlockRange) -> "Agreed[SafeEvent | None]":
+    return agree(chain, lambda node: node.safe_event(safe, tx_hash, blocks))
 
 
 def _agreed_or_none(chain: "EvmChain", read: "Callable[[EvmChain], int | None]") -> "Agreed[int | None] | None":

@@ -83,7 +83,7 @@ class Observation:
     block: int
     block_time: "Agreed[datetime]"
     detected_to: "Agreed[datetime]"
-    execution: Execution | None
+    execution: "Agreed[Execution] | None"
     nonce: "Agreed[int | None] | None"
     is_completed: bool
     is_unknown: bool = False
@@ -200,9 +200,8 @@ def decide(announced: AnnouncedTransaction, observation: Observation, now: datet
         return announced
     updated = replace(announced, scanned_to=observation.block) if announced.wallet is not None else announced
     if observation.execution is not None:
-        updated = replace(
-            updated, executed_block=observation.execution.block, transaction_hash=observation.execution.transaction_hash
-        )
+        executed = observation.execution.value
+        updated = replace(updated, executed_block=executed.block, transaction_hash=executed.transaction_hash)
     if observation.is_completed:
         return replace(updated, status=AnnouncedStatus.SETTLED)
     if observation.execution is not None or observation.is_foreign:

@@ -233,7 +233,7 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core.expiry import has_ended
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
-from chalicelib.payments.announced.rules import Observation
+from chalicelib.payments.announced.rules import Execution, Observation
 from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.scanning.records import Cursor
 
@@ -247,6 +247,7 @@ def decide(payment: CommercePayment, cursor: Cursor, said: datetime, agreed: Agr
     is_read_past(said, cursor.agreed_until)  # refused
     has_ended(payment, said)  # refused
     Observation(1, said, agreed, None, None, False)  # refused
+    Observation(1, agreed, agreed, Execution(False, 1, "0x01"), None, False)  # refused
     SourceObservation(Source.MISSING, said)  # refused
     agreed.value = said  # refused
 """

@@ -52,7 +52,7 @@ ANNOUNCED = AnnouncedTransaction(
     check_at=START + MIN_CHECK_DELAY,
     scanned_to=100,
 )
-SUCCESS, FAILURE = Execution(True, 110, "0x01"), Execution(False, 110, "0x01")
+SUCCESS, FAILURE = Agreed(Execution(True, 110, "0x01")), Agreed(Execution(False, 110, "0x01"))
 FINAL = set(AnnouncedStatus) - {AnnouncedStatus.PENDING}
 
 times = st.timedeltas(timedelta(0), timedelta(days=10)).map(lambda passed: START + passed)

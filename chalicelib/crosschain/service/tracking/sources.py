@@ -45,7 +45,7 @@ def read_source_chain(
             services, chain, announced, newest, require_network(announced.network).log_range
         )
         announced = replace(announced, scanned_to=last if executed is None else before)
-        tx_hash = executed.transaction_hash if executed is not None else None
+        tx_hash = executed.value.transaction_hash if executed is not None else None
     sent = read_agreed_transaction(chain, tx_hash, newest).value if tx_hash is not None else None
     if sent is None and announced.safe_tx_hash is not None and tx_hash is not None:
         raise InconsistentNode(chain.network, "it has the event of a Safe, but not its transaction")
