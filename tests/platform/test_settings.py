@@ -115,9 +115,9 @@ def test_values_are_read_in_their_types() -> None:
 
 def test_each_network_has_its_interval_and_tron_a_slower_one_unless_it_is_set() -> None:
     networks = ("base", "sepolia", "tron")
-    assert [read().scan_interval(name) for name in networks] == [5, 5, 10]
+    assert [read().scan_interval(name) for name in networks] == [5, 5, 15]
     settings = read(SCAN_INTERVAL_SECONDS="7", SCAN_INTERVALS='{"base": 2}')
-    assert [settings.scan_interval(name) for name in networks] == [2, 7, 10]
+    assert [settings.scan_interval(name) for name in networks] == [2, 7, 15]
     assert read(SCAN_INTERVALS='{"tron": 30}').scan_interval("tron") == 30
 
 
