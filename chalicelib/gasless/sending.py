@@ -16,7 +16,7 @@ from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
@@ -167,12 +167,13 @@ def _run(
     """What a batch would lead to, as its call would be made, if the nodes agree on it. One request to each."""
     made, price = rules.transaction_of(sender, payments, approved), reading.base_fee + reading.tip
     chain, most = services.chains.evm(payments[0].network), rules.most_gas(payments)
-    return agree(
+    step: Agreed[StepResult] = agree(
         chain,
         lambda node: node.run_as_sent(sender, made, most, price, reading.tip),
         compared=lambda step: None,
         chosen=agree_on_step,
-    ).value
+    )
+    return step.value
 
 
 def _find_approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:
