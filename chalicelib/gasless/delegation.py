@@ -9,6 +9,7 @@ from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata.delegate import delegated_code
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
@@ -27,12 +28,12 @@ def share_of(account_id: str) -> str:
 
 
 def is_delegated(services: Services, network: str, sender: str) -> bool:
-    """Whether the account delegates to the listed contract. One request.
+    """Whether the account delegates to the listed contract, as the nodes agree. One request to each.
 
     Raises BadRequest unless that has the code that is known of it, ChainUnavailable.
     """
     delegate = address_of(DELEGATE, network)
-    own, code = services.chains.evm(network).read_codes(sender, delegate)
+    own, code = agree(services.chains.evm(network), lambda node: node.read_codes(sender, delegate)).value
     if keccak256(code).hex() != DELEGATE_CODE_HASH[2:]:
         raise BadRequest(f"No gasless payments are made on {network}: {DELEGATE} there does not have the known code")
     return own == delegated_code(delegate)

@@ -8,6 +8,7 @@ from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
+from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
@@ -126,17 +127,17 @@ def _require_same_signature(payment: GaslessPayment, signature: bytes) -> Gasles
 def _check_signature(services: Services, payment: GaslessPayment, signature: bytes) -> tuple[bytes, bool]:
     """The signature in the form in which the token takes it now, which judges it itself, with the balance of the payer;
     and whether the payer's account has code. Raises BadRequest if it takes none, ChainUnavailable."""
-    (code,) = services.chains.evm(payment.network).read_codes(payment.payer)
-    gas, reason = _TAKE_GAS + (signature_gas(payment.network) if code else 0), None
+    runs_code = read_agreed_code(services.chains.evm(payment.network), payment.payer).value
+    gas, reason = _TAKE_GAS + (signature_gas(payment.network) if runs_code else 0), None
     for form in _forms(signature):
         made = erc3009.receive(payment.authorization, form)
         call = Call(
             f"gasless/{payment.payment_id}", payment.network, made.to, made.data, gas_limit=gas,
-            account_id=payment.account_id, runs_foreign_code=bool(code), role=Role.GASLESS,
+            account_id=payment.account_id, runs_foreign_code=runs_code, role=Role.GASLESS,
         )
         judged = relayer_flows.try_call(services, payment.authorization.to, call)
         if judged.success:
-            return form, bool(code)
+            return form, runs_code
         reason = judged.reason
     raise BadRequest(f"signature: {require_token(payment.currency).symbol} does not accept it: {reason}")
 

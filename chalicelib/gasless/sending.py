@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.nodes.readings import AccountReading, StepResult
+from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
@@ -26,6 +27,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.dry_runs import agree_on_step
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
 from chalicelib.relayer.reservations import IN_FLIGHT
 from chalicelib.relayer.rules import Call, SubmissionStatus
@@ -162,10 +164,16 @@ def _run(
     approved: Sequence[str],
     reading: AccountReading,
 ) -> StepResult:
-    """What a batch would lead to, as its call would be made. One request."""
+    """What a batch would lead to, as its call would be made, if the nodes agree on it. One request to each."""
     made, price = rules.transaction_of(sender, payments, approved), reading.base_fee + reading.tip
     chain, most = services.chains.evm(payments[0].network), rules.most_gas(payments)
-    return chain.run_as_sent(sender, made, most, price, reading.tip)
+    step: Agreed[StepResult] = agree(
+        chain,
+        lambda node: node.run_as_sent(sender, made, most, price, reading.tip),
+        compared=lambda step: None,
+        chosen=agree_on_step,
+    )
+    return step.value
 
 
 def _find_approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:

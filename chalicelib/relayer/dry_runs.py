@@ -31,11 +31,11 @@ def dry_run(
         chain,
         lambda node: _run(node, sender, calls, reading, budget),
         compared=lambda each: None,
-        chosen=lambda said: tuple(map(_agree_on_step, zip(*said, strict=True))),
+        chosen=lambda said: tuple(map(agree_on_step, zip(*said, strict=True))),
     )
 
 
-def _agree_on_step(said: Sequence[StepResult]) -> StepResult:
+def agree_on_step(said: Sequence[StepResult]) -> StepResult:
     """What at least two nodes say of a call, of several, and none denies, with the most gas that one of them says."""
     known = [each for each in said if each.success is not None]
     if len(said) > 1 and (len(known) < 2 or len({each.success for each in known}) > 1):

@@ -8,6 +8,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.safe import SafeTerms, safe_tx_hash
 from chalicelib.chains.catalogue.networks import Network
+from chalicelib.chains.nodes.agreement import read_agreed_head
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.checkout.flows import safe_transactions
@@ -127,12 +128,12 @@ def _start_elsewhere(
     services: Services, payable: PayableLink, parts: Sequence[PayableLink], draft: Announcement, start: AnnouncedStart
 ) -> AnnouncedStart:
     """The start of an announced transaction on another chain than the link's. A Safe's events are read from one range
-    before the newest block on."""
+    before the newest block on, which is what the nodes agree on: before that nothing is looked for."""
     announcement_checks.check_deadline(draft, services.clock())
     chain, start = bridge_recording.start_announced(services, payable, parts, draft, start)
     if draft.safe_tx_hash is None:
         return start
-    first = max(services.chains.evm(chain.name).head() - chain.log_range, 0)
+    first = max(read_agreed_head(services.chains.evm(chain.name)).value - chain.log_range, 0)
     start = _with_safe(services, chain, payable, (), draft, replace(start, scanned_to=first))
     for part in parts:
         announcement_checks.check_payer(part.link, start.wallet)

@@ -6,6 +6,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import Checkout, join_checkouts
 from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
@@ -89,14 +90,14 @@ def _check_contract_wallet(
 ) -> None:
     """Raises BadRequest for a contract wallet without a contract on a destination: what comes back there would be lost.
 
-    One call to the node of each destination if a contract pays.
+    One call to each node of each destination if a contract pays.
     """
     if options.is_safe and not holdings.is_contract:
         raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {payer.wallet}")
     if not holdings.is_contract:
         return
     for network in dict.fromkeys(token.network for token in destinations):
-        if not services.chains.of(network).has_code(payer.fallback):
+        if not read_agreed_code(services.chains.of(network), payer.fallback).value:
             raise BadRequest(
                 f"{payer.fallback} is a contract on {chain.network} and not on {network}, where it gets the tokens if "
                 "the payment fails: deploy it there first, or pay from a wallet with a key"

@@ -12,6 +12,7 @@ from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.conversions import conversion_path
 from chalicelib.chains.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.payments.currencies.flows import conversion_facts
 from chalicelib.payments.currencies.rules import is_priced
 from chalicelib.payments.rates import rules
@@ -129,8 +130,15 @@ def _at(services: Services, invoice: Token, payment: Token, instant: datetime) -
 
 
 def _fresh_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate:
-    """The rate of a past instant by the feeds. Raises RateUnavailable if they were not fresh, or do not answer."""
-    feed = _read(services, lambda: _past_feed_rate(services, invoice, payment, instant))
+    """The rate of a past instant by the feeds, as the nodes agree, because no other source confirms it. Raises
+    RateUnavailable if they were not fresh, or do not answer."""
+
+    def read() -> Rate | None:
+        chain, by = _feeds(services, invoice, payment)
+        found = agree(chain, lambda node: node.read_past_conversion_rate(by.path, instant))
+        return _rate_by(by, invoice, payment, found.value)
+
+    feed = _read(services, read)
     return rules.fresh_in_past(feed, instant, trust_of(services))
 
 

@@ -34,8 +34,9 @@ PATHS_PER_BLOCK = 40
 class Details:
     """Reads the details of the transfers that one tick finds, as far as its limits and time allow; others stay None.
 
-    A payer is shown and decides nothing. A conversion of which nothing is known is valued as the tokens that were
-    moved. So no failure of the node is raised, the transfers are logged all the same, and nothing is read again.
+    A payer is shown and decides nothing. What a conversion should have moved is what the nodes agree on; one of which
+    nothing is known is valued as the tokens that were moved. So no failure of the nodes is raised, the transfers are
+    logged all the same, and nothing is read again.
     """
 
     def __init__(self, services: Services, network: "Network", deadline: datetime) -> None:
@@ -129,8 +130,11 @@ class Details:
         distinct = list(dict.fromkeys(paths.values()))[:PATHS_PER_BLOCK]
         if not distinct:
             return {}
-        read = self._services.chains.evm(self._network.name).read_conversion_rates(distinct, block)
-        rates = dict(zip(distinct, read, strict=True))
+        from chalicelib.chains.nodes.agreement import agree  # most ticks find no conversion
+
+        chain = self._services.chains.evm(self._network.name)
+        read = agree(chain, lambda node: node.read_conversion_rates(distinct, block))
+        rates = dict(zip(distinct, read.value, strict=True))
         return {
             entry.transfer_id: BaseUnits(entry.conversion.amount * rate.rate // rate.divisor)
             for entry, path in paths.items()

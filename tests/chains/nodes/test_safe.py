@@ -118,7 +118,9 @@ def test_each_network_is_asked_with_its_own_key_which_is_read_when_it_is_needed(
     keys |= {"sepolia": "first", "base": "second"}
     for network in ("sepolia", "base", "mainnet", "sepolia"):
         safes.transaction(network, HASH)
-    assert service.authorizations == ["Bearer first", "Bearer second", None, "Bearer first"]
+    keys["sepolia"] = "another"
+    safes.transaction("sepolia", HASH)
+    assert service.authorizations == ["Bearer first", "Bearer second", None, "Bearer first", "Bearer another"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.payments.payable.rules import SourceToken
@@ -16,6 +17,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable
 from tests.bench.calls import counted
 from tests.checkout.crosschain.conftest import BASE_USDC, Bridged
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
 
 USDC_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
@@ -160,6 +162,14 @@ def test_a_contract_wallet_that_is_missing_on_the_destination_is_refused(world: 
     world.on("base").contracts = {WALLET}
     with pytest.raises(BadRequest, match="is a contract on base and not on arbitrum-one"):
         world.pay(world.link(), is_safe=is_safe)
+
+
+def test_no_node_alone_says_that_a_contract_wallet_is_on_the_destination(world: Bridged) -> None:
+    world.on("base").contracts = {WALLET}
+    honest = world.on("arbitrum-one")
+    world.services = served(world.services, "arbitrum-one", Liar(honest, has_code=lambda address: True), honest)
+    with pytest.raises(NodesDisagree):
+        world.pay(world.link())
 
 
 def test_the_wallet_that_funds_a_smart_account_is_the_fallback(world: Bridged) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.rates import flows
 from chalicelib.payments.rates.rules import RateUnavailable, rate_text
 from chalicelib.platform.outbound.prices import Price
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.prices import FakePrices
 from tests.fakes.world import World, in_process_aws
 
@@ -180,6 +182,36 @@ def test_without_a_price_source_the_contracts_feeds_alone_value_what_was_paid(
     with pytest.raises(RateUnavailable, match="was out of date at that time"):
         flows.rate_at(services, USD, on_mainnet, world.now)
     assert lines.messages == ["no exchange rate"]
+
+
+def test_no_node_alone_says_what_was_paid_where_the_contracts_feeds_alone_value_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakePrices, "is_configured", False)
+    on_mainnet, honest = token("USDC-mainnet"), world.services.chains.evm("mainnet")
+    expected, true = flows.rate_at(world.services, USD, on_mainnet, world.now), honest.read_past_conversion_rate
+
+    def halved(path: tuple[str, ...], instant: datetime) -> PathRate | None:
+        found = true(path, instant)
+        return found and replace(found, rate=found.rate // 2)
+
+    lied_to = served(world.services, "mainnet", Liar(honest, read_past_conversion_rate=halved), honest)
+    for read in (flows.rate_at, flows.at_or_lowest):
+        with pytest.raises(RateUnavailable):
+            read(lied_to, USD, on_mainnet, world.now)
+    assert flows.rate_at(served(world.services, "mainnet", honest, honest), USD, on_mainnet, world.now) == expected
+
+
+def test_no_node_alone_makes_a_payment_worth_less_on_whose_time_the_sources_do_not_agree(world: World) -> None:
+    then, honest = world.now, world.services.chains.evm("mainnet")
+    world.advance(6 * 3600)
+
+    def a_thousand_times_as_much(path: tuple[str, ...], instant: datetime) -> PathRate | None:
+        found = honest.read_past_conversion_rate(path, instant)
+        return found and replace(found, rate=found.rate * 1000)
+
+    lied_to = served(world.services, "mainnet", Liar(honest, read_past_conversion_rate=a_thousand_times_as_much), honest)
+    assert rate_text(flows.at_or_lowest(lied_to, USD, USDC, then)) == "1.0003"
 
 
 def test_what_is_only_shown_is_read_once_in_twenty_seconds_whether_there_is_a_rate_or_not(world: World) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.ranges import RangeReading
+from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import PaymentStatus
 from chalicelib.payments.requests.records import Request
@@ -135,3 +137,27 @@ def test_what_one_node_says_of_a_conversion_counts_for_no_more_than_it_moved_and
     pair.read(601)
     pair.read(6 * 3600)
     assert pair.counted(request) == (USD_AMOUNT, 1)
+
+
+def test_no_node_alone_says_what_the_path_of_a_conversion_should_have_moved() -> None:
+    """Whoever pays goes round through feeds by which half of the tokens is enough, and the liar says that it is."""
+    pair = Pair(is_checkable=True)
+    pair.read(0)
+    request = store_request(
+        pair.world.services, currency="USDC-mainnet", invoice_currency="USD", amount=USD_AMOUNT, client_id=World.client_id
+    )
+
+    def halved(paths: Sequence[tuple[str, ...]], block: int | None = None) -> tuple[PathRate | None, ...]:
+        true = pair.honest.read_conversion_rates(paths, block)
+        return tuple(each and replace(each, rate=each.rate // 2) for each in true)
+
+    true = pair.liar.read_conversion_rates
+    pair.liar.read_conversion_rates = halved  # type: ignore[method-assign]
+    pair.liar.convert(request, MOVED // 2)
+    pair.read(0)
+    pair.read(601)
+    assert pair.counted(request) == (0, 0), "its rate is not that of the price source, and so none"
+    pair.liar.read_conversion_rates = true  # type: ignore[method-assign]
+    recording.queue_overdue(pair.world.services)
+    pair.world.record()
+    assert pair.counted(request) == (USD_AMOUNT // 2, 1)

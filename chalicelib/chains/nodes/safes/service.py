@@ -46,12 +46,12 @@ class SafeService:
     """The clients of the networks' services.
 
     `urls` are their base URLs by network, without the path /api/v1. `key_of` is asked for the key of a network, if any,
-    before the first request there.
+    before each request there.
     """
 
     def __init__(self, urls: Mapping[str, str], key_of: Callable[[str], str | None] = lambda network: None) -> None:
         self._urls, self._key_of = urls, key_of
-        self._clients = dict[str, HttpClient]()
+        self._clients = dict[str, tuple[str | None, HttpClient]]()
 
     def serves(self, network: str) -> bool:
         """Whether the network has a service."""
@@ -76,11 +76,11 @@ class SafeService:
             raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should") from error
 
     def _client(self, network: str) -> HttpClient:
-        if network not in self._clients:
-            key = self._key_of(network)
+        key, known = self._key_of(network), self._clients.get(network)
+        if known is None or known[0] != key:
             headers = {"Authorization": f"Bearer {key}"} if key else {}
-            self._clients[network] = HttpClient(self._urls[network], _MAX_RESPONSE_BYTES, headers)
-        return self._clients[network]
+            known = self._clients[network] = key, HttpClient(self._urls[network], _MAX_RESPONSE_BYTES, headers)
+        return known[1]
 
 
 def _refusal(response: HttpResponse) -> str:

@@ -12,6 +12,7 @@ from eth_utils import keccak
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.requests import flows as paying
@@ -32,6 +33,7 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.writes import Delete
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, RIGHT, WRONG, PaymentIntents
 from tests.fakes.router import answer_of, deposit_of
 from tests.fakes.world import PlainSigningKeys
@@ -390,6 +392,23 @@ def test_a_contract_wallet_sends_an_approval_also_where_the_token_takes_the_sign
     payment_intents.bridge.destination.contracts.add(PAYER)
     offer = payment_intents.offer()
     assert offer.intent.token_permit is None and offer.approval is not None
+
+
+@pytest.mark.parametrize(("network", "there"), [("base", False), ("arbitrum-one", True)])
+def test_no_node_alone_says_that_what_comes_back_to_a_contract_wallet_is_not_lost(
+    payment_intents: PaymentIntents, network: str, there: bool
+) -> None:
+    payment_intents.chain.contracts.add(PAYER)
+    true = payment_intents.services
+    honest = true.chains.evm(network)
+
+    def read_wallet(*args: Any, **options: Any) -> Any:
+        return replace(honest.read_wallet(*args, **options), is_contract=there)
+
+    liar = Liar(honest, has_code=lambda address: there, read_wallet=read_wallet)
+    payment_intents.world.services = served(true, network, liar, honest)
+    with pytest.raises(NodesDisagree):
+        payment_intents.offer()
 
 
 @pytest.mark.parametrize("small", [0, 1])

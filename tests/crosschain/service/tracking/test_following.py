@@ -12,9 +12,11 @@ import pytest
 
 from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.across import decode_message
+from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
 from chalicelib.chains.nodes.rpc.receipts import logs_in
+from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
@@ -29,7 +31,7 @@ from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
 from tests.crosschain.service.router import diamond
-from tests.fakes.announcements import PAGE
+from tests.fakes.announcements import PAGE, SAFE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
 from tests.fakes.chain import SENDER, by_transaction
 from tests.fakes.lying_node import Liar, served
@@ -203,6 +205,32 @@ def test_one_node_of_two_does_not_free_a_link_by_a_deposit_of_its_own_in_a_block
 ) -> None:
     """It says that there are no blocks yet, so that none is deep enough to be agreed on."""
     check_frees_nothing(bridge, is_first, lambda true: replace(true, deposits=()), head=lambda: 0)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_newest_block_is_one_that_is_not_there_yet(
+    bridge: Bridge, is_first: bool
+) -> None:
+    """The events of the Safe would be looked for after that block alone, and its nonce is used."""
+    payment = bridge.link()
+    sent = bridge.send(payment, payer=SAFE)
+    honest: Any = bridge.world.services.chains.evm("base")
+    paying = honest.transactions[sent.tx_hash]
+    proposed = Proposal(SAFE, SafeTransaction(paying.to, 0, paying.data, 0), SafeTerms(0))
+    hash = safe_tx_hash(8453, SAFE, proposed.transaction, proposed.terms)
+    bridge.world.safes.known["base", hash] = proposed
+    liar, true_services = Liar(honest, head=lambda: honest.head() + 10**6), bridge.world.services
+    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    deadline = bridge.world.now + timedelta(hours=1)
+    bridge.announce(payment, sent, tx_hash=None, safe_tx_hash=hash, deadline=deadline)
+    bridge.world.services = true_services
+    event = honest.execute_safe(SAFE, hash)
+    bridge.include(sent)
+    honest.transactions[event.transaction_hash] = honest.transactions[sent.tx_hash]
+    for _ in range(4):
+        bridge.track(5)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+    assert not is_free(bridge, payment)
 
 
 def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:
