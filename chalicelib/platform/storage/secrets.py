@@ -87,8 +87,8 @@ class Secrets:
 
     def safe_api_key(self, network: str) -> str | None:
         """The key of a network's Safe Transaction Service: the entry is a text such as `base=<key>,mainnet=<key>`."""
-        pairs = (each.strip().partition("=") for each in (self.safe_api_keys or "").split(","))
-        return {name: key for name, _, key in pairs}.get(network) or None
+        pairs = (each.partition("=") for each in (self.safe_api_keys or "").split(","))
+        return {name.strip(): key.strip() for name, _, key in pairs}.get(network) or None
 
     @property
     def entries(self) -> Entries:

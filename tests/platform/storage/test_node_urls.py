@@ -54,7 +54,7 @@ def test_a_network_has_one_url_or_several_and_other_entries_are_no_networks(cont
 
 
 def test_keys_of_safe_services_are_by_network_and_no_networks(container: Container) -> None:
-    container.put('{"base": "http://one", "safe_api_keys": "base=eyJ.a=b, mainnet=eyJ.c,matic="}')
+    container.put('{"base": "http://one", "safe_api_keys": "base = eyJ.a=b, mainnet=eyJ.c ,matic="}')
     assert [container.secrets.safe_api_key(each) for each in ("base", "mainnet", "matic", "bsc")] == ["eyJ.a=b", "eyJ.c", None, None]
     assert container.secrets.rpc_urls == {"base": ("http://one",)}
     container.put('{"base": "http://one"}')
