@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import read_agreed_code
+from chalicelib.chains.nodes.agreement import agree, read_agreed_code
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
@@ -61,8 +61,8 @@ class SentSignature:
 
 
 def offer(services: Services, owner: Owner, position: Position, source: Token, paying: Payer) -> Offer:
-    """Offers a payment from another chain to be signed. A quote, two calls to the node of the source, one to each
-    of its nodes, and one write.
+    """Offers a payment from another chain to be signed. A quote, a call to each node of the source, up to two
+    more, and one write.
 
     Raises BadRequest with what to change, also if the deployment cannot make the payment or there is no safe route.
     """
@@ -72,19 +72,22 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     executor = relayer_flows.account_address(services, network)
     wanted = question_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
-    is_contract = read_agreed_code(chain, payer).value
-    if is_contract and not read_agreed_code(services.chains.evm(request.network), payer).value:
+    reading = agree(
+        chain,
+        lambda node: node.read_wallet(payer, [source.address], contract, code_of=payer),
+        compared=lambda each: each.is_contract,
+    ).value
+    if reading.is_contract and not read_agreed_code(services.chains.evm(request.network), payer).value:
         raise BadRequest(
             f"{payer} is a contract on {network} and not on {request.network}, where it gets the tokens if the payment "
             "fails: deploy it there first, or pay from a wallet with a key"
         )
-    reading = chain.read_wallet(payer, [source.address], contract)
     route, now = router.quote(services, wanted, purpose_of(position)), services.clock()
     wish = Wish(position, owner.client_id, route, executor)
     intent, approval = rules.offer_intent(wish, now, services.entropy), None
     if reading.tokens[source.address].allowance < intent.permit.most:
         permit = None
-        if not is_contract:  # a token's permit takes the signature of a key
+        if not reading.is_contract:  # a token's permit takes the signature of a key
             answers = chain.read_permit_answers(source.address, payer)
             deadline = intent.permit.deadline
             permit = erc2612.permit_of(answers, source.address, source.chain_id, payer, contract, deadline)
