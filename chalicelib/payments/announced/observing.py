@@ -104,8 +104,13 @@ def _observe_sent(
     known = replace(announced, wallet=sent.sender, nonce=nonce, proof=Proof.SENT, missing_since=None, locks=locks)
     if sent.block is None or sent.block > block or is_unread:
         return known, replace(observation, is_waiting=sent.block is None)
-    execution = Execution(sent.success is True, sent.block, announced.transaction_hash)
-    return known, replace(observation, execution=agreed.map(lambda _: execution))
+    tx_hash = announced.transaction_hash
+    return known, replace(observation, execution=agreed.map(lambda sent: _execution_by(sent, tx_hash)))
+
+
+def _execution_by(sent: SentTransaction | None, tx_hash: str) -> Execution:
+    assert sent is not None and sent.block is not None, "an execution is in a block"
+    return Execution(sent.success is True, sent.block, tx_hash)
 
 
 def _may_be_unread(

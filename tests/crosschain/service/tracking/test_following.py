@@ -1,7 +1,7 @@
 """A link that is paid from another chain waits for what both chains say, and for nothing else."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.across import decode_message
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
-from chalicelib.chains.nodes.rpc.receipts import logs_in
+from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
@@ -297,7 +297,10 @@ def test_of_two_fills_in_one_transaction_each_is_judged_by_its_own_events(
     if is_reversed:
         read = bridge.destination.find_receipts
         last_first = partial(sorted, key=lambda log: -int(log["logIndex"], 16))  # a transfer has the number of its event
-        reverse = lambda hashes: by_transaction(hashes, last_first(logs_in(read(hashes))))  # noqa: E731
+
+        def reverse(hashes: Sequence[str]) -> RawReceipts:
+            return by_transaction(hashes, last_first(logs_in(read(hashes))))
+
         monkeypatch.setattr(bridge.destination, "find_receipts", reverse)
     bridge.track()
     bridge.track()
