@@ -23,10 +23,10 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.crosschain.core.records import Stage
+from chalicelib.crosschain.service.tracking import rules
 from chalicelib.crosschain.service.tracking.arrivals import read_arrival
-from chalicelib.crosschain.service.tracking.observations import Arrival, Observation, Source
+from chalicelib.crosschain.service.tracking.observations import Arrival, Observation
 from chalicelib.crosschain.service.tracking.refunds import read_refund
-from chalicelib.crosschain.service.tracking.rules import on_its_way
 from chalicelib.crosschain.service.tracking.sources import read_source_chain
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable
 from chalicelib.platform.services import Services
@@ -42,31 +42,29 @@ def observe_announced(
     A network that does not answer is added to `unavailable`, and not called again for the others of this run. What it
     would say stays None; the other network is read all the same.
     """
-    bridge_transfer, source = announced.bridge_transfer, None
-    assert bridge_transfer is not None, "it comes from another chain"
-    if bridge_transfer.stage is Stage.SOURCE:
-        before = announced
+    assert announced.bridge_transfer is not None, "it comes from another chain"
+    known, way, source = announced, announced.bridge_transfer, None
+    if way.stage is Stage.SOURCE:
         read = _answer(
             services,
             announced.network,
             unavailable,
-            lambda: read_source_chain(services, payable, before, unavailable),
+            lambda: read_source_chain(services, payable, announced, unavailable),
         )
         if read is None:
             return announced, Observation()
-        announced, source = read
-        if source.outcome is Source.DEPOSITED:  # so that its arrival is looked for in the same check
-            bridge_transfer = on_its_way(bridge_transfer, source)
-    if bridge_transfer.stage is Stage.SOURCE:
-        return announced, Observation(source)
-    way, known = bridge_transfer, announced
+        known, source = read
+        after = rules.decide(known, Observation(source), services.clock())
+        if not rules.is_on_its_way(after) or after.bridge_transfer is None:
+            return known, Observation(source)
+        way = after.bridge_transfer  # so that its arrival is looked for in the same check
     arrival = _answer(
         services, way.destination, unavailable, lambda: read_arrival(services, payable, known, way, unavailable)
     )
     refund = None
     if arrival is not None and arrival.outcome is Arrival.EXPIRED:
         refund = _answer(services, announced.network, unavailable, lambda: read_refund(services, known, way))
-    return announced, Observation(source, arrival, refund)
+    return known, Observation(source, arrival, refund)
 
 
 def _answer(services: Services, name: str, unavailable: set[str], read: Callable[[], T]) -> T | None:

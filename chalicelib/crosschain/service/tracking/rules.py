@@ -50,7 +50,7 @@ def decide(announced: AnnouncedTransaction, observation: Observation, now: datet
     assert announced.bridge_transfer is not None, "it comes from another chain"
     if announced.bridge_transfer.stage is Stage.SOURCE and observation.source is not None:
         announced = _after_source(announced, announced.bridge_transfer, observation.source, now)
-    if _is_on_its_way(announced) and observation.arrival is not None:
+    if is_on_its_way(announced) and observation.arrival is not None:
         announced = _after_arrival(announced, observation.arrival, observation.refund, now)
     return postpone_check(announced, now) if announced.status is AnnouncedStatus.PENDING else announced
 
@@ -61,7 +61,7 @@ def _after_source(
     if observation.outcome in (Source.MISSING, Source.REPLACED):
         return _after_missing(announced, bridge_transfer, observation, now)
     is_new = bridge_transfer.deposit is None
-    bridge_transfer = replace(change_destination(bridge_transfer, observation), nonce_used_since=None)
+    bridge_transfer = replace(_change_destination(bridge_transfer, observation), nonce_used_since=None)
     announced = replace(
         announced,
         bridge_transfer=bridge_transfer,
@@ -87,12 +87,18 @@ def _after_source(
         return end_announced(announced, AnnouncedStatus.FAILED, now, reason=reason)
     if observation.outcome is Source.DEPOSITED:
         assert observation.deposit is not None, "it was read from the deposit's event"
-        return replace(
-            announced,
-            bridge_transfer=replace(on_its_way(bridge_transfer, observation), since=now),
-            executed_block=observation.block,
-            ends_at=observation.deposit.fill_deadline,
+        deposited = replace(
+            bridge_transfer,
+            stage=Stage.BRIDGE,
+            since=now,
+            deposit_id=observation.deposit_id,
+            relay_hash=observation.relay_hash,
+            fill_key=observation.fill_key,
+            deposited_block=observation.block,
+            deposited_at=observation.deposited_at,
         )
+        ends_at = observation.deposit.fill_deadline
+        return replace(announced, bridge_transfer=deposited, executed_block=observation.block, ends_at=ends_at)
     if observation.in_block:
         return announced
     if _is_refused(announced, observation.time, now):
@@ -100,21 +106,7 @@ def _after_source(
     return _without_lock(announced, now)
 
 
-def on_its_way(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
-    """The bridge transfer after its deposit was observed."""
-    return replace(
-        change_destination(bridge_transfer, observation),
-        stage=Stage.BRIDGE,
-        deposit=observation.deposit,
-        deposit_id=observation.deposit_id,
-        relay_hash=observation.relay_hash,
-        fill_key=observation.fill_key,
-        deposited_block=observation.block,
-        deposited_at=observation.deposited_at,
-    )
-
-
-def change_destination(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
+def _change_destination(bridge_transfer: BridgeTransfer, observation: SourceObservation) -> BridgeTransfer:
     """The bridge transfer with the destination that its transaction turned out to have, which a multicall's may not
     know."""
     if observation.destination is None:
@@ -153,7 +145,8 @@ def _is_refused(announced: AnnouncedTransaction, chain_time: "Agreed[datetime]",
     return chain_time.value > deadline and now > deadline
 
 
-def _is_on_its_way(announced: AnnouncedTransaction) -> bool:
+def is_on_its_way(announced: AnnouncedTransaction) -> bool:
+    """Whether it was deposited, and neither chain has proven its end."""
     bridge_transfer = announced.bridge_transfer
     return bridge_transfer is not None and bridge_transfer.stage in (Stage.BRIDGE, Stage.REFUNDING)
 
