@@ -209,7 +209,7 @@ class Bridge:
         return announcements.record(self.world.services, payable.link.token, viewer, draft)[1]
 
     def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payable).announced
+        record = self.world.load(payable).announcements
         return record.all if record is not None else ()
 
     def announced(self, payable: PayableLink) -> AnnouncedTransaction:

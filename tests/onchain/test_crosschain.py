@@ -115,7 +115,7 @@ class Shop:
         return announced.status, bridge_transfer_of(announced).stage
 
     def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payable).announced
+        record = self.world.load(payable).announcements
         assert record is not None
         return record.all
 

@@ -69,9 +69,9 @@ class Merchant:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payable).announced
-        assert announced is not None
-        return announced
+        announcements = self.world.load(payable).announcements
+        assert announcements is not None
+        return announcements.first
 
     def is_free(self, payable: PayableLink) -> bool:
         return is_free(self.world, payable)

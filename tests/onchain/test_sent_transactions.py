@@ -57,9 +57,9 @@ class Shop:
     def look(self, payable: PayableLink, seconds: float = 301) -> AnnouncedTransaction:
         self.world.advance(seconds)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payable).announced
-        assert announced is not None
-        return announced
+        announcements = self.world.load(payable).announcements
+        assert announcements is not None
+        return announcements.first
 
     def scan(self) -> None:
         self.chain.mine(3)

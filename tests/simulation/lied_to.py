@@ -236,7 +236,7 @@ class Announced(Product):
     def facts(self) -> Iterable[Fact]:
         found = self.world.load(self.payment)
         yield "paid", found.requests[0].paid
-        for each in found.announced.all if found.announced is not None else ():
+        for each in found.announcements.all if found.announcements is not None else ():
             if each.status is not AnnouncedStatus.PENDING:  # what was not read before it was replaced has lapsed
                 yield "ended", each.status is AnnouncedStatus.SETTLED
             if not is_locked(self.world, self.payment):

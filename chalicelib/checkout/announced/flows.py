@@ -16,7 +16,7 @@ from chalicelib.crosschain.service.tracking import recording as bridge_recording
 from chalicelib.payments.announced import announcements as announcement_checks
 from chalicelib.payments.announced.announcements import AnnouncedStart, Announcement
 from chalicelib.payments.announced.observing import nonce_of, proof_of, read_proposal, read_sent
-from chalicelib.payments.announced.rules import withdraw as withdrawn
+from chalicelib.payments.announced.rules import withdraw_announced
 from chalicelib.payments.links.reading import Viewer, load_stored, load_visible, screen_link
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink, Proof
 from chalicelib.payments.links.rules import check_payable
@@ -65,8 +65,8 @@ def record(
                 return payable, recorded[0][1]
         start = _start(services, payable, parts, draft, AnnouncedStart(None, None, 0, lifetime, viewer.is_public))
     new = announcement_checks.create_announced_transaction(payable, draft, start, now, services.entropy)
-    written, announced = announcement_checks.admit(payable, new, lifetime)
-    if written == payable.announced:
+    written, announced = announcement_checks.admit_announced(payable, new, lifetime)
+    if written == payable.announcements:
         return payable, announced
     services.store.write(stored.link, written)
     return payable, announced
@@ -74,16 +74,16 @@ def record(
 
 @retry_conflicts(5)
 def withdraw(services: Services, token: str, viewer: Viewer) -> AnnouncedTransaction:
-    """Ends the pending announced transactions of a link, or of its multicall, for the link's owner; returns their
-    record.
+    """Ends the pending announced transactions of a link, or of its multicall, for the link's owner; returns the first.
 
     The write is conditional on the version that was read, so a concurrent check cannot overwrite it or be overwritten.
     Raises NotFound, Forbidden, and WriteConflict after five conflicts.
     """
     payable, _ = with_children(services, load_visible(services, token, viewer))
     check_changes(viewer, payable)
-    announced = withdrawn(payable)
-    services.store.write(announced)
+    announcements = withdraw_announced(payable)
+    services.store.write(announcements)
+    announced = announcements.first
     services.log.info("announced transactions withdrawn", extra={"announced_id": announced.announced_id})
     return announced
 
@@ -91,8 +91,9 @@ def withdraw(services: Services, token: str, viewer: Viewer) -> AnnouncedTransac
 def _check_open(payable: PayableLink, now: datetime) -> None:
     """Raises what `check_payable` raises, but not because of other pending announced transactions of this very link,
     nor because somebody is asked to sign its payment: what was sent is recorded all the same."""
-    is_of_multicall = payable.announced is not None and payable.announced.link_token != payable.link.token
-    check_payable(replace(payable if is_of_multicall else replace(payable, announced=None), signing=None), now)
+    known = payable.announcements
+    is_of_multicall = known is not None and known.link_token != payable.link.token
+    check_payable(replace(payable if is_of_multicall else replace(payable, announcements=None), signing=None), now)
 
 
 def _start(

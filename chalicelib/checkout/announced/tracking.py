@@ -16,6 +16,7 @@ from chalicelib.payments.links.reading import load
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
     AnnouncedTransaction,
+    LinkAnnouncements,
     LinkStatus,
     PayableLink,
     PaymentType,
@@ -53,19 +54,19 @@ def track_due(services: Services) -> int:
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
-    due: list[AnnouncedTransaction] = []
+    due: list[LinkAnnouncements] = []
     unavailable: set[str] = set()
 
     def read(token: str) -> bool:
-        record = link_store.find_announced(services.store, token)
+        record = link_store.find_announcements(services.store, token)
         if record is not None and record.next_due is not None and record.next_due <= now:
             due.append(record)
         return True
 
-    def track(record: AnnouncedTransaction) -> int:
+    def track(record: LinkAnnouncements) -> int:
         return _write(services, record, _track_record(services, record, unavailable))
 
-    def put_off(record: AnnouncedTransaction) -> int:
+    def put_off(record: LinkAnnouncements) -> int:
         later = [_postpone_check(each, now) for each in _due(record, now)]
         return _write(services, record, Checked(_replace_announced(record, later)))
 
@@ -73,34 +74,34 @@ def track_due(services: Services) -> int:
     with sweeping.Sweep(services.log) as sweep:
         for token in link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard):
             sweep.run(read, token)
-        turn = announced_rules.in_turn(due, _PER_ACCOUNT)
+        turn = announced_rules.take_turns(due, _PER_ACCOUNT)
         acts = [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]
         for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):
             ended += sweep.run(act, record)
     return ended
 
 
-def _due(record: AnnouncedTransaction, now: datetime) -> list[AnnouncedTransaction]:
+def _due(record: LinkAnnouncements, now: datetime) -> list[AnnouncedTransaction]:
     return [each for each in record.all if each.status is AnnouncedStatus.PENDING and each.check_at <= now]
 
 
-def _replace_announced(record: AnnouncedTransaction, changed: Iterable[AnnouncedTransaction]) -> AnnouncedTransaction:
+def _replace_announced(record: LinkAnnouncements, changed: Iterable[AnnouncedTransaction]) -> LinkAnnouncements:
     """The record with the present state of some of its announced transactions."""
     by_id = {each.announced_id: each for each in changed}
-    return announced_rules.together(record, (by_id.get(each.announced_id, each) for each in record.all))
+    return announced_rules.gather_announced(record, (by_id.get(each.announced_id, each) for each in record.all))
 
 
 @frozen
 class Checked:
     """The record of a link's announced transactions after a check, and what is written with it."""
 
-    record: AnnouncedTransaction
+    record: LinkAnnouncements
     payments: tuple[Payment, ...] = ()
     counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
 
 
-def _write(services: Services, before: AnnouncedTransaction, checked: Checked) -> int:
+def _write(services: Services, before: LinkAnnouncements, checked: Checked) -> int:
     """Writes what follows from a check in one transaction; returns how many of the link's announced transactions have
     ended."""
     after = checked.record
@@ -128,7 +129,7 @@ def with_children(services: Services, stored: PayableLink) -> tuple[PayableLink,
     return replace(stored, requests=details.requests, link=replace(stored.link, status=status)), parts
 
 
-def _track_record(services: Services, record: AnnouncedTransaction, unavailable: set[str]) -> Checked:
+def _track_record(services: Services, record: LinkAnnouncements, unavailable: set[str]) -> Checked:
     """The record of a link's announced transactions after a check of those that are due.
 
     The link is read after the cursor. An announced transaction ends without payment only if the recorder has no work
@@ -163,7 +164,7 @@ def _track_record(services: Services, record: AnnouncedTransaction, unavailable:
         decided = _decide_announced(
             observations, payable.link.status is LinkStatus.COMPLETED, now
         )  # by what was recorded since
-    concluded = following.conclude_ends(services, payable, record, from_elsewhere, checked_there)
+    concluded = following.conclude_ends(services, payable, record.failures_notified, from_elsewhere, checked_there)
     checked = replace(
         _replace_announced(record, (*decided, *concluded.announcements)), failures_notified=concluded.failures_notified
     )
@@ -204,12 +205,12 @@ def _decide_announced(
     ]
 
 
-def _payment(services: Services, record: AnnouncedTransaction) -> PayableLink:
+def _payment(services: Services, record: LinkAnnouncements) -> PayableLink:
     """The link of a record as it is now; a multicall has the status and the requests that follow from its children."""
     stored = load(services, record.link_token)
     assert stored is not None, "an announced transaction is written together with its link"
     return with_children(services, stored)[0]
 
 
-def _is_completed(services: Services, record: AnnouncedTransaction) -> bool:
+def _is_completed(services: Services, record: LinkAnnouncements) -> bool:
     return _payment(services, record).link.status is LinkStatus.COMPLETED

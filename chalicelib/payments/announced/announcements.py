@@ -21,12 +21,13 @@ from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer
-from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, is_same, merge_announced, together
+from chalicelib.payments.announced.rules import MIN_CHECK_DELAY, ends_unpaid, gather_announced, is_same, merge_announced
 from chalicelib.payments.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
     AnnouncedTransaction,
     Link,
+    LinkAnnouncements,
     LinkStatus,
     Payable,
     PayableLink,
@@ -88,9 +89,9 @@ def pending_for(payable: PayableLink, draft: Announcement) -> AnnouncedTransacti
     A multisig transaction is the same if its Safe is, or if no Safe is named and the announced transaction's Safe is
     not a mere claim.
     """
-    if payable.announced is None or payable.link.status is LinkStatus.COMPLETED:
+    if payable.announcements is None or payable.link.status is LinkStatus.COMPLETED:
         return None
-    return next((each for each in payable.announced.all if _repeats(draft, each)), None)
+    return next((each for each in payable.announcements.all if _repeats(draft, each)), None)
 
 
 def _repeats(draft: Announcement, announced: AnnouncedTransaction) -> bool:
@@ -220,22 +221,22 @@ def create_announced_transaction(
     )
 
 
-def admit(
+def admit_announced(
     payable: PayableLink, new: AnnouncedTransaction, lifetime: timedelta
-) -> tuple[AnnouncedTransaction, AnnouncedTransaction]:
-    """The record of the link's announced transactions with a new one, and the announced transaction in it: the new one,
-    or the pending one for the same transaction with what the new one adds.
+) -> tuple[LinkAnnouncements, AnnouncedTransaction]:
+    """The link's announced transactions with a new one, and which of them that is: the new one, or the pending one for
+    the same transaction with what the new one adds.
 
     Raises BadRequest if its transaction has ended already or it is one public announcement too many, LinkLocked if too
     many are pending. A public announcement does not prolong an announced transaction beyond `lifetime`.
     """
-    before = payable.announced
+    before = payable.announcements
     known = before.all if before else ()
     same = next((each for each in known if each.status is AnnouncedStatus.PENDING and is_same(each, new)), None)
     if same is not None:
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
         announced = merge_announced(same, replace(new, ends_at=bounded))
-        return together(before, (announced if each is same else each for each in known)), announced
+        return gather_announced(before, (announced if each is same else each for each in known)), announced
     if any(each.status in _RETURNED and is_same(each, new) for each in known):
         raise BadRequest("The payer has this payment back: get the transactions from /pay again")
     if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
@@ -244,8 +245,8 @@ def admit(
             if new.safe_tx_hash is None
             else "This multisig transaction was executed or replaced already: propose a new one"
         )
-    if before is not None and sum(each.is_locking for each in known) >= MAX_PENDING:
-        raise LinkLocked(payable, before)
+    if sum(each.is_locking for each in known) >= MAX_PENDING:
+        raise LinkLocked(payable)
     claims = before.public_claims if before else 0
     if new.is_public and not _has_room(known, new, claims):
         if new.safe_tx_hash is not None:
@@ -256,7 +257,7 @@ def admit(
         new = replace(new, locks=False)
     elif new.is_public:
         claims += new.proof not in _VOUCHED
-    return replace(together(before, (*known, new)), public_claims=claims), new
+    return replace(gather_announced(before, (*known, new)), public_claims=claims), new
 
 
 def _has_room(known: tuple[AnnouncedTransaction, ...], new: AnnouncedTransaction, claims: int) -> bool:

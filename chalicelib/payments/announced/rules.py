@@ -18,7 +18,14 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.core.records import BridgeTransfer
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import (
+    AnnouncedStatus,
+    AnnouncedTransaction,
+    LinkAnnouncements,
+    LinkStatus,
+    PayableLink,
+    Proof,
+)
 from chalicelib.payments.links.rules import is_read_past
 
 if TYPE_CHECKING:
@@ -55,10 +62,10 @@ each."""
 
 @frozen
 class Turn:
-    """What one run does with the records that are due; `checked` are in the order in which they are checked."""
+    """What one run does with the links that are due; `checked` are in the order in which they are checked."""
 
-    checked: tuple[AnnouncedTransaction, ...]
-    postponed: tuple[AnnouncedTransaction, ...]
+    checked: tuple[LinkAnnouncements, ...]
+    postponed: tuple[LinkAnnouncements, ...]
 
 
 @frozen
@@ -91,18 +98,17 @@ class Observation:
     is_waiting: bool = False
 
 
-def together(
-    before: AnnouncedTransaction | None, announcements: Iterable[AnnouncedTransaction]
-) -> AnnouncedTransaction:
-    """The record of a link's announced transactions: those that lock the link first, of these the proved ones, then the
-    oldest.
+def gather_announced(
+    before: LinkAnnouncements | None, transactions: Iterable[AnnouncedTransaction]
+) -> LinkAnnouncements:
+    """The announced transactions of a link: those that lock it first, of these the proved ones, then the oldest.
 
     Keeps all pending announced transactions that lock the link, and the newest of the others. Of two pending ones for
-    the same transaction, one of which was announced without its Safe, one is kept. `before` is the stored record.
+    the same transaction, one of which was announced without its Safe, one is kept. `before` is what is stored.
     Publicly announced transactions that the node has got to know are counted, and lock nothing above MAX_SENT.
     """
     pending, ended, unlocking = list[AnnouncedTransaction](), list[AnnouncedTransaction](), list[AnnouncedTransaction]()
-    admitted, sent_claims = _count_public(before, announcements)
+    admitted, sent_claims = _count_public(before, transactions)
     for announced in sorted(admitted, key=lambda each: (not each.is_locking, each.proof is None, each.created_at)):
         same = next((each for each in pending if is_same(each, announced)), None)
         if announced.status is not AnnouncedStatus.PENDING:
@@ -113,24 +119,18 @@ def together(
             (pending if announced.locks else unlocking).append(announced)
     for listed, most in ((unlocking, KEPT_UNLOCKING), (ended, KEPT_ENDED)):
         pending += sorted(listed, key=lambda each: (each.proof is not None, each.created_at), reverse=True)[:most]
-    first, *others = (
-        replace(each, others=(), public_claims=0, sent_claims=0, failures_notified=0, version=0) for each in pending
-    )
-    claims, notified, version = (
-        (before.public_claims, before.failures_notified, before.version) if before else (0, 0, 0)
-    )
-    counted = replace(first, public_claims=claims, sent_claims=sent_claims, failures_notified=notified)
-    return replace(counted, others=tuple(others), version=version)
+    first, *others = pending
+    return replace(before or LinkAnnouncements(first), first=first, others=tuple(others), sent_claims=sent_claims)
 
 
 def _count_public(
-    before: AnnouncedTransaction | None, announcements: Iterable[AnnouncedTransaction]
+    before: LinkAnnouncements | None, transactions: Iterable[AnnouncedTransaction]
 ) -> tuple[list[AnnouncedTransaction], int]:
     """The announced transactions, those that are one publicly announced transaction too many without their lock, and
     the number."""
     known = {each.announced_id for each in (before.all if before else ()) if each.proof is Proof.SENT}
     count, result = before.sent_claims if before else 0, list[AnnouncedTransaction]()
-    for each in announcements:
+    for each in transactions:
         is_new = each.proof is Proof.SENT and each.bridge_transfer is None and each.announced_id not in known
         if is_new and each.is_public:
             count += 1
@@ -242,14 +242,14 @@ def ends_unpaid(announced: AnnouncedTransaction) -> bool:
     return announced.status not in (AnnouncedStatus.PENDING, AnnouncedStatus.SETTLED)
 
 
-def in_turn(due: Iterable[AnnouncedTransaction], per_account: int) -> Turn:
-    """The records to check in one run, one of each account in turn, and those beyond `per_account`."""
-    by_account: dict[str, list[AnnouncedTransaction]] = {}
-    for announced in sorted(due, key=lambda each: each.next_due or each.check_at):
-        by_account.setdefault(announced.account_id, []).append(announced)
+def take_turns(due: Iterable[LinkAnnouncements], per_account: int) -> Turn:
+    """The links to check in one run, one of each account in turn, and those beyond `per_account`."""
+    by_account: dict[str, list[LinkAnnouncements]] = {}
+    for link in sorted(due, key=lambda each: each.next_due or each.first.check_at):
+        by_account.setdefault(link.first.account_id, []).append(link)
     rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
-    checked = tuple(announced for each in rounds for announced in each if announced is not None)
-    return Turn(checked, tuple(announced for each in by_account.values() for announced in each[per_account:]))
+    checked = tuple(link for each in rounds for link in each if link is not None)
+    return Turn(checked, tuple(link for each in by_account.values() for link in each[per_account:]))
 
 
 def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: datetime) -> AnnouncedTransaction:
@@ -258,21 +258,20 @@ def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: 
     return replace(announced, status=AnnouncedStatus.SETTLED) if is_completed else postpone(announced, now)
 
 
-def withdraw(payable: PayableLink) -> AnnouncedTransaction:
-    """The record of the link's announced transactions, the pending ones ended by the link's owner. Raises NotFound if
-    none is pending.
+def withdraw_announced(payable: PayableLink) -> LinkAnnouncements:
+    """The link's announced transactions, the pending ones ended by its owner. Raises NotFound if none is pending.
 
     If one of the transactions is executed later, its payment counts like any other.
     """
-    announcements = payable.announced.all if payable.announced else ()
-    is_pending = any(each.status is AnnouncedStatus.PENDING for each in announcements)
+    transactions = payable.announcements.all if payable.announcements else ()
+    is_pending = any(each.status is AnnouncedStatus.PENDING for each in transactions)
     if not is_pending or payable.link.status is LinkStatus.COMPLETED:
         raise NotFound("No announced transaction is pending for this link")
     ended = (
         replace(each, status=AnnouncedStatus.LAPSED) if each.status is AnnouncedStatus.PENDING else each
-        for each in announcements
+        for each in transactions
     )
-    return together(payable.announced, ended)
+    return gather_announced(payable.announcements, ended)
 
 
 def postpone(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import Cursor
 from tests.support.browser import BY_PAGE
@@ -43,8 +43,13 @@ def request_id(shop: Shop, token: str) -> str:
     return found
 
 
+def stored(token: str) -> LinkAnnouncements | None:
+    return running().store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
+
+
 def announced_of(token: str) -> AnnouncedTransaction | None:
-    return running().store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
+    found = stored(token)
+    return found.first if found is not None else None
 
 
 def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
@@ -52,10 +57,10 @@ def test_it_answers_with_what_was_sent_and_nothing_else(shop: Shop) -> None:
     reply = announce(shop, token, safePaymentDeadline=DEADLINE, payerAddress=SAFE.lower())
     assert reply.status == 200
     body = reply.json
-    stored = announced_of(token)
-    assert stored is not None
+    kept = announced_of(token)
+    assert kept is not None
     assert body == {
-        "intentId": stored.announced_id,
+        "intentId": kept.announced_id,
         "paymentReference": body["paymentReference"],
         "txHash": None,
         "safeTxHash": HASH,
@@ -108,9 +113,9 @@ def test_the_same_transaction_is_reused_and_another_one_is_waited_for_too(shop: 
 def test_a_link_is_readable_and_announced_for_again_when_the_transaction_failed(shop: Shop) -> None:
     token = shop.link()
     announce(shop, token)
-    pending = announced_of(token)
+    pending = stored(token)
     assert pending is not None
-    running().store.write(replace(pending, status=AnnouncedStatus.FAILED))
+    running().store.write(replace(pending, first=replace(pending.first, status=AnnouncedStatus.FAILED)))
     assert shop.get(f"/v2/secure-payments/{token}/pay").status == 200
     again = announce(shop, token)
     assert (again.status, again.message) == (
@@ -144,10 +149,10 @@ def test_a_transaction_that_was_sent_is_announced_and_the_link_waits_for_it(shop
     token = shop.link()
     id, tx_hash = request_id(shop, token), sent(shop, node, token)
     reply = announce_sent(shop, token, tx_hash.upper().replace("0X", "0x"), payerAddress=SAFE)
-    stored = announced_of(token)
-    assert stored is not None
+    kept = announced_of(token)
+    assert kept is not None
     assert (reply.status, reply.json) == (200, {
-        "intentId": stored.announced_id,
+        "intentId": kept.announced_id,
         "paymentReference": running_reference(token),
         "txHash": tx_hash,
         "isListening": True,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.rules import in_turn
+from chalicelib.payments.announced.rules import take_turns
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.storage.sweeping import SweepIncomplete
@@ -25,21 +25,21 @@ def world(world: World) -> World:
 
 
 def announced_of(world: World, payable: PayableLink) -> AnnouncedTransaction:
-    announced = world.services.store.get(
-        AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=payable.link.token)
+    announcements = world.services.store.get(
+        LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=payable.link.token)
     )
-    assert announced is not None
-    return announced
+    assert announcements is not None
+    return announcements.first
 
 
 def announce_many(world: World, count: int, account: str) -> None:
     """Announced transactions that are due now, of links of one account."""
     for _ in range(count):
         link = replace(payout(world.services, account).link, version=0)
-        pending = on_its_way(PayableLink((), link)).announced
+        pending = on_its_way(PayableLink((), link)).announcements
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
-        world.services.store.write(link, request, replace(pending, wallet=SAFE, account_id=account))
+        world.services.store.write(link, request, replace(pending, first=replace(pending.first, wallet=SAFE, account_id=account)))
 
 
 def scan_unrecorded(world: World) -> None:
@@ -61,22 +61,22 @@ def test_a_strangers_240_announced_transactions_do_not_keep_another_accounts_one
     world.advance(10)
     tracking.track_due(world.services)
     assert announced_of(world, payment).status is AnnouncedStatus.SETTLED
-    checked = [each for each in stored(world) if each.account_id == "stranger" and each.scanned_to > 0]
+    checked = [each for each in stored(world) if each.first.account_id == "stranger" and each.first.scanned_to > 0]
     assert len(checked) == 100
-    assert all(each.check_at > world.now for each in stored(world) if each.status is AnnouncedStatus.PENDING)
+    assert all(each.first.check_at > world.now for each in stored(world) if each.first.status is AnnouncedStatus.PENDING)
 
 
 def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(world: World) -> None:
-    pending = on_its_way(payout(world.services, "acct")).announced
+    pending = on_its_way(payout(world.services, "acct")).announcements
     assert pending is not None
     due = [
-        replace(pending, account_id=account, announced_id=f"{account}{number}", check_at=world.now)
+        replace(pending, first=replace(pending.first, account_id=account, announced_id=f"{account}{number}", check_at=world.now))
         for account, count in (("a", 4), ("b", 1), ("c", 2))
         for number in range(count)
     ]
-    turn = in_turn(due, 3)
-    assert [each.announced_id for each in turn.checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
-    assert [each.announced_id for each in turn.postponed] == ["a3"]
+    turn = take_turns(due, 3)
+    assert [each.first.announced_id for each in turn.checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
+    assert [each.first.announced_id for each in turn.postponed] == ["a3"]
 
 
 def test_a_run_stops_in_time(world: World) -> None:

@@ -13,7 +13,7 @@ from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.reading import Viewer, load_visible
-from chalicelib.payments.links.records import AnnouncedStatus, Flow, LinkStatus, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, Flow, LinkAnnouncements, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable, check_unlocked
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic
@@ -49,10 +49,10 @@ def world(world: World) -> World:
 def test_a_link_is_locked_while_its_transaction_is_pending(world: World) -> None:
     payment = world.create_link()
     announced = record(world, payment, announcement(deadline=in_seconds(world, 3600)))
-    assert (announced.status, announced.wallet, world.load(payment).announced) == (
+    assert (announced.status, announced.wallet, world.load(payment).announcements) == (
         AnnouncedStatus.PENDING,
         SAFE,
-        replace(announced, version=1),
+        LinkAnnouncements(announced, version=1),
     )
     with pytest.raises(Locked) as refusal:
         check_payable(world.load(payment), world.now)
@@ -80,11 +80,13 @@ def test_another_transaction_is_waited_for_too_and_the_link_until_the_last_has_e
     record(world, payment, announcement(OTHER_HASH))
     world.chain.execute_safe(SAFE, HASH, success=False)
     world.scan()
-    assert [each.status.value for each in track(world).all] == ["pending", "failed"]
+    track(world)
+    assert [each.status.value for each in stored(world)[0].all] == ["pending", "failed"]
     assert not is_free(world, payment)
     world.chain.execute_safe(SAFE, OTHER_HASH, success=False)
     world.scan()
-    assert [each.status.value for each in track(world).all] == ["failed", "failed"]
+    track(world)
+    assert [each.status.value for each in stored(world)[0].all] == ["failed", "failed"]
     assert is_free(world, payment)
 
 
@@ -164,7 +166,7 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_announced_transac
         else:
             with pytest.raises(Locked):
                 multicall_reading.read(world.services, parent.link.token, world.account_id)
-    assert [announced.status for announced in stored(world)] == [AnnouncedStatus.PENDING]
+    assert [each.first.status for each in stored(world)] == [AnnouncedStatus.PENDING]
 
 
 def test_a_multicall_is_free_again_when_its_transaction_failed(world: World) -> None:
@@ -234,7 +236,7 @@ def test_one_announcement_made_twice_at_once_is_one_announced_transaction(world:
     payment = world.create_link()
     services = replace(world.services, safes=Interrupted(lambda: record(world, payment)))  # type: ignore[arg-type]
     assert (
-        record(world, payment, announcement(payer_address=None), services).announced_id == stored(world)[0].announced_id
+        record(world, payment, announcement(payer_address=None), services).announced_id == stored(world)[0].first.announced_id
     )
 
 

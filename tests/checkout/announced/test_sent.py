@@ -201,7 +201,8 @@ def test_the_same_hash_is_the_same_announced_transaction_and_another_one_is_wait
     assert record(world, payment, sent(other)).announced_id != announced.announced_id
     world.chain.include(tx_hash, success=False)
     world.scan()
-    assert [each.status.value for each in track(world).all] == ["pending", "failed"]
+    track(world)
+    assert [each.status.value for each in stored(world)[0].all] == ["pending", "failed"]
     assert not is_free(world, payment)
 
 
@@ -238,7 +239,7 @@ def test_one_that_the_node_gets_to_know_is_waited_for_as_long_as_it_does(world: 
     for _ in range(3):
         let_pass(world, 30)
         assert track(world).status is AnnouncedStatus.PENDING
-    assert stored(world)[0].proof is Proof.SENT
+    assert stored(world)[0].first.proof is Proof.SENT
     let_pass(world, 24 * 60)
     assert track(world).status is AnnouncedStatus.LAPSED, "but no longer than any intent"
 
@@ -476,8 +477,8 @@ def test_somebody_elses_announcement_of_the_same_hash_takes_nothing_from_its_sen
     for secret in [OWN, *others] if sent_first else [*others, OWN]:
         by_page(world, payment, tx_hash, secret)
     assert is_free_for(world, payment, OWN)
-    (announced,) = stored(world)
-    assert len(announced.announcers) == MAX_ANNOUNCERS
+    (announcements,) = stored(world)
+    assert len(announcements.first.announcers) == MAX_ANNOUNCERS
 
 
 def test_a_child_of_a_multicall_is_not_locked_for_who_has_sent_that(world: World) -> None:

@@ -287,8 +287,8 @@ def test_a_node_that_does_not_answer_is_asked_once_a_sweep_and_changes_nothing(w
     world.chain._read = counted  # type: ignore[method-assign]
     assert tracking.track_due(world.services) == 0
     assert asked == 1
-    after = [world.load(payment).announced for payment in payments]
-    assert all(a and a.status is AnnouncedStatus.PENDING and a.check_at > b.check_at for a, b in zip(after, before, strict=True))
+    after = [world.load(payment).announcements for payment in payments]
+    assert all(a and a.first.status is AnnouncedStatus.PENDING and a.first.check_at > b.check_at for a, b in zip(after, before, strict=True))
 
 
 def test_a_node_that_answers_for_few_blocks_is_read_in_ranges_over_several_looks(world: World) -> None:

@@ -149,7 +149,7 @@ def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(
 
     results = sorted(map(str, in_parallel(announce, cloud, world)))
     assert results == ["recorded"] * MAX_CLAIMS + ["refused"] * (PARALLEL - MAX_CLAIMS)
-    kept = world.load(payment).announced
+    kept = world.load(payment).announcements
     assert kept is not None and len([each for each in kept.all if each.is_locking]) == MAX_CLAIMS
 
 

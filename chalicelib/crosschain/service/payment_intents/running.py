@@ -214,7 +214,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
             (after,) = following.put_off([before], [after], services.clock())
         request = request_store.request(services.store, intent.request_id) or request
     done = following.conclude_ends(
-        services, Payable((request,)), before, [before], [after], stages.amount_counted(intent)
+        services, Payable((request,)), 0, [before], [after], stages.amount_counted(intent)
     )
     changed = stages.follow_bridge(intent, done.announcements[0], services.clock())
     if stages.is_contradicted(changed, done.announcements[0]):

@@ -26,7 +26,7 @@ from chalicelib.webhooks.records import Event
 class Concluded:
     """The announced transactions after a check, and what is written with them.
 
-    `failures_notified` is the new number of the record, `counts` what changed payments add to the daily counts.
+    `failures_notified` is the new number of the link, `counts` what changed payments add to the daily counts.
     """
 
     announcements: tuple[AnnouncedTransaction, ...]
@@ -93,21 +93,22 @@ def put_off(
 def conclude_ends(
     services: Services,
     payable: Payable,
-    record: AnnouncedTransaction,
+    notified: int,
     before: Sequence[AnnouncedTransaction],
     after: Sequence[AnnouncedTransaction],
     offered: Counted | None = None,
 ) -> Concluded:
     """What follows from the ends of announced transactions; `payable` is the link with all that was recorded for it.
 
-    `offered` is what the payment counts for, if its payer was offered that.
+    `notified` is of how many failures the merchant was notified before, `offered` what the payment counts for, if its
+    payer was offered that.
 
     The payment that an announced transaction made gets its origin, and the announced transaction is marked if it was
     not owed any more: one query. As long as that payment is not recorded the announced transaction stays open, because
     its link is not completed by it.
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_NOTIFIED.
     """
-    announcements, notified = list[AnnouncedTransaction](), record.failures_notified
+    announcements = list[AnnouncedTransaction]()
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
     for one, other in zip(before, after, strict=True):
         request = _request(payable, other)

@@ -538,7 +538,7 @@ def test_two_payers_of_a_link_from_two_chains_are_both_followed_and_one_is_count
         "optimism": False,
         "base": True,
     }
-    notified = answer_bridge_transfers(bridge.world.load(payment).announced)
+    notified = answer_bridge_transfers(bridge.world.load(payment).announcements)
     assert {(each["sourceNetwork"], each["isSurplus"]) for each in notified} == {("base", True), ("optimism", False)}
     listing = transfers.list_of_link(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))
     offers = [(each.refund.payer, each.refund.amount) for each in listing.transfers if each.refund is not None]
@@ -587,7 +587,7 @@ def test_an_outcome_that_stays_unknown_is_logged_for_the_operator_who_can_withdr
     bridge.destination.is_down = False
     (facts,) = [extra for message, extra in log.errors if message == "crosschain outcome unknown"]
     assert (facts["tx_hash"], facts["stage"]) == (sent.tx_hash, "bridge")
-    (shown,) = answer_bridge_transfers(bridge.world.load(payment).announced)
+    (shown,) = answer_bridge_transfers(bridge.world.load(payment).announcements)
     assert shown["status"] == "unknown"
     assert not is_free(bridge, payment)
     announcements.withdraw(bridge.world.services, payment.link.token, Viewer(bridge.world.account_id, None))

@@ -75,7 +75,7 @@ def test_of_a_cancellation_and_an_announcement_one_wins(cloud: Cloud, world: Wor
     )
     after = world.load(payment)
     is_cancelled = after.link.status is LinkStatus.CANCELLED
-    assert is_cancelled != (after.announced is not None), "never both"
+    assert is_cancelled != (after.announcements is not None), "never both"
     cancellations, announced = results[::2], results[1::2]
     refused = announced if is_cancelled else cancellations
     assert all(isinstance(each, (LinkClosed if is_cancelled else Conflict, WriteConflict)) for each in refused)
