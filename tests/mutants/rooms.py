@@ -26,6 +26,7 @@ TARGETS = {
     "offramp/core": "rules.py",
     "offramp/service": "rules.py orders.py settling.py",
     "offramp/payers": "rules.py formats.py inbound.py",
+    "crosschain/core": "bridged_calls.py",
     "crosschain/service/router": "rules.py verification.py circuit.py asking.py flows.py",
     "crosschain/service/sources": "*.py",
     "crosschain/service/tracking": "*.py",
@@ -47,8 +48,8 @@ TARGETS = {
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""
 
-TESTS = {"pages": "tests/pages/test_calldata.py"}
-"""Rooms whose tests are not the whole folder: the page's check needs no browser."""
+TESTS = {"pages": "tests/pages/test_calldata.py", "crosschain/core": "tests/crosschain/service/router"}
+"""Rooms whose tests are not the folder of their name: the page's check needs no browser, and routes are what is read."""
 
 
 @dataclass(frozen=True)

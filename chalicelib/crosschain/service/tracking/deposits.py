@@ -14,9 +14,8 @@ from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, s
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.chains.catalogue.tokens import require_token, token_at
+from chalicelib.crosschain.core.bridged_calls import BridgedCall, has_route_times, read_source
 from chalicelib.crosschain.core.records import Deposit
-from chalicelib.crosschain.service.router.rules import BridgedCall, read_source
-from chalicelib.crosschain.service.router.verification import has_route_times
 from chalicelib.crosschain.service.tracking.rules import least_input
 from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.requests.records import Request

@@ -6,8 +6,8 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.networks import Network, require_network
+from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.core.records import BridgeTransfer
-from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.deposits import (
     PaidDeposit,
     check_source,
