@@ -9,9 +9,9 @@ from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.calldata.transaction import PaidEvent
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.links.rules import check_payable

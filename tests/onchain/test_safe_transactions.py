@@ -12,9 +12,9 @@ from chalicelib.chains.calldata import safe
 from chalicelib.chains.calldata.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.platform.access.modes import Mode

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announcements import tracking
 from chalicelib.payments.links.records import SigningClaim
 from infra.local.outsiders.tron_payer import fresh_tron_address
 from tests.fakes.world import PAYEE

@@ -20,12 +20,12 @@ from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.signatures import personal_digest
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.checkout.announced import tracking
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
 from chalicelib.commerce.service import running as commerce_running
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.crosschain.service.payment_intents import running as intent_running
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink

@@ -170,7 +170,7 @@ class AnnouncedTransaction:
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An announced
     transaction that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
     A payment from another chain has a `bridge_transfer`; its `network` is then the one that is paid from, and it ends
-    by what both chains say (crosschain/service/tracking). `announcers` are the SHA-256 hashes of the secrets of
+    by what both chains say (payments/announcements/bridges). `announcers` are the SHA-256 hashes of the secrets of
     those who have announced it, for whom it does not lock the link: they follow it themselves.
     """
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.checkout.signing import flows
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.errors import LinkBeingSigned, LinkLocked

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements.admission import MAX_CLAIMS, Announcement
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer

@@ -20,7 +20,7 @@ from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.router import flows as router
-from chalicelib.crosschain.service.tracking import following
+from chalicelib.payments.announcements.bridges import following
 from chalicelib.payments.links.records import AnnouncedStatus, Payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.base.errors import Conflict, ServiceError
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.errors import LinkClosed
 from chalicelib.payments.links.reading import Viewer
