@@ -18,6 +18,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.core.records import BridgeTransfer
+from chalicelib.payments.announcements.bridges.rules import postpone_check
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
     AnnouncedTransaction,
@@ -276,7 +277,9 @@ def withdraw_announced(payable: PayableLink) -> LinkAnnouncements:
 
 def postpone(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTransaction:
     """The announced transaction with its next check: the older the announced transaction, the longer the delay, but
-    soon after its end."""
+    soon after its end. One from another chain as its bridge transfer says."""
+    if announced.bridge_transfer is not None:
+        return postpone_check(announced, now)
     age = now - announced.created_at
     most = SENT_CHECK_DELAY if announced.safe_tx_hash is None and age < SOON else MAX_CHECK_DELAY
     wait = min(max(age / _CHECKS_PER_AGE, MIN_CHECK_DELAY), most)

@@ -17,6 +17,7 @@ has read it. Every block that decides something is compared with the canonical o
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
@@ -25,15 +26,17 @@ from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements.bridges import rules
 from chalicelib.payments.announcements.bridges.arrivals import read_arrival
-from chalicelib.payments.announcements.bridges.observations import Arrival, Observation
+from chalicelib.payments.announcements.bridges.deposits import covers, least_due_of, request_of
+from chalicelib.payments.announcements.bridges.observations import Arrival, Observation, SourceObservation
 from chalicelib.payments.announcements.bridges.sources import read_refund, read_source_chain
-from chalicelib.payments.links.records import AnnouncedTransaction, Payable
+from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink
+from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.platform.services import Services
 
 T = TypeVar("T")
 
 
-def observe_announced(
+def observe_bridge_transfer(
     services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
 ) -> tuple[AnnouncedTransaction, Observation]:
     """The announced transaction with what is known of its Safe's transaction, and what the chains say of it.
@@ -52,7 +55,7 @@ def observe_announced(
         )
         if read is None:
             return announced, Observation()
-        known, source = read
+        known, source = read[0], _measure_cover(services, payable, announced, read[1])
         after = rules.decide(known, Observation(source), services.clock())
         if not rules.is_on_its_way(after) or after.bridge_transfer is None:
             return known, Observation(source)
@@ -64,6 +67,24 @@ def observe_announced(
     if arrival is not None and arrival.outcome is Arrival.EXPIRED:
         refund = _answer(services, announced.network, unavailable, lambda: read_refund(services, known, way))
     return known, Observation(source, arrival, refund)
+
+
+def _measure_cover(
+    services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
+) -> SourceObservation:
+    """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
+    assert announced.bridge_transfer is not None, "it comes from another chain"
+    request = request_of(payable.requests, observation.deposit) if observation.deposit is not None else None
+    if not isinstance(payable, PayableLink) or announced.bridge_transfer.deposit is not None:
+        return observation
+    if request is None or observation.deposit is None:
+        return observation
+    least: int | None
+    try:
+        least = least_due_of(services, (payable,), request)
+    except RateUnavailable:  # then it is not known to be too little
+        least = 0
+    return replace(observation, covers=observation.covers and covers(observation.deposit, request, least))
 
 
 def _answer(services: Services, name: str, unavailable: set[str], read: Callable[[], T]) -> T | None:

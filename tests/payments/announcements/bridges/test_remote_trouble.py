@@ -10,8 +10,8 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.core.records import Stage
-from chalicelib.payments.announcements import tracking
-from chalicelib.payments.announcements.bridges import following, observing, rules, sources
+from chalicelib.payments.announcements import checks
+from chalicelib.payments.announcements.bridges import ends, observing, rules, sources
 from chalicelib.payments.announcements.bridges.observations import (
     Arrival,
     ArrivalObservation,
@@ -69,9 +69,9 @@ def takes_silence_for_an_end(patch: pytest.MonkeyPatch) -> None:
         found = look(services, payment, announced, unavailable)
         return found if found[1] != Observation() else (announced, Observation(SourceObservation(Source.FOREIGN, Agreed(services.clock()))))
 
-    look = observing.observe_announced
+    look = observing.observe_bridge_transfer
     patch.setattr(observing, "_answer", answer)
-    patch.setattr(following, "observe_announced", observed)
+    patch.setattr(observing, "observe_bridge_transfer", observed)
 
 
 def takes_an_expired_deposit_for_refunded(patch: pytest.MonkeyPatch) -> None:
@@ -98,8 +98,8 @@ def believes_the_router(patch: pytest.MonkeyPatch) -> None:
             return announced, Observation(arrival=ArrivalObservation(Arrival.EXPIRED, 0), refund=refund)
         return look(services, payment, announced, unavailable)
 
-    look = observing.observe_announced
-    patch.setattr(following, "observe_announced", observed)
+    look = observing.observe_bridge_transfer
+    patch.setattr(observing, "observe_bridge_transfer", observed)
 
 
 def believes_its_own_clock(patch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def gives_up_after_some_time(patch: pytest.MonkeyPatch) -> None:
 
 
 def waits_for_no_recorder(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(tracking.scan_store, "has_work", lambda *_: False)
-    patch.setattr(following, "conclude_ends", lambda *given: following.Concluded(tuple(given[4]), 0))
+    patch.setattr(checks.scan_store, "has_work", lambda *_: False)
+    patch.setattr(ends, "conclude_ends", lambda *given: ends.Conclusion(tuple(given[4]), 0))
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
-"""What a check of payments from another chain changes: announced transactions, their payments, and the events."""
+"""What follows from the ends of payments from another chain: for their payments, and the events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.announcements.bridges import rules
-from chalicelib.payments.announcements.bridges.deposits import covers, least_due_of, request_of
-from chalicelib.payments.announcements.bridges.observations import SourceObservation
-from chalicelib.payments.announcements.bridges.observing import observe_announced
+from chalicelib.payments.announcements.bridges.deposits import request_of
 from chalicelib.payments.events import Counted, failed_event
 from chalicelib.payments.links.bridge_transfers import failure_reason
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Payable, PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Payable
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests.payments import store as payment_store
@@ -28,71 +25,17 @@ _TOO_LITTLE = ("exceeds balance", "insufficient")
 
 
 @frozen
-class Concluded:
+class Conclusion:
     """The announced transactions after a check, and what is written with them.
 
     `failures_notified` is the new number of the link, `counts` what changed payments add to the daily counts.
     """
 
-    announcements: tuple[AnnouncedTransaction, ...]
+    transactions: tuple[AnnouncedTransaction, ...]
     failures_notified: int
     payments: tuple[Payment, ...] = ()
     counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
-
-
-def check_announced(
-    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
-) -> AnnouncedTransaction:
-    """The announced transaction after a check of both chains; see observing.py for the calls.
-
-    Logs an error, of which an alarm is made, for one whose outcome is overdue.
-    """
-    now = services.clock()
-    known, observation = observe_announced(services, payable, announced, unavailable)
-    if observation.source is not None:
-        observation = replace(observation, source=_measure_cover(services, payable, announced, observation.source))
-    after = rules.decide(known, observation, now)
-    if after.status is AnnouncedStatus.PENDING and rules.is_overdue(after, now):
-        bridge_transfer = after.bridge_transfer
-        assert bridge_transfer is not None, "it comes from another chain"
-        facts = {"link": after.link_token, "announced_id": after.announced_id, "stage": bridge_transfer.stage.value}
-        places = {
-            "network": after.network,
-            "tx_hash": after.transaction_hash,
-            "destination": bridge_transfer.destination,
-        }
-        services.log.error("crosschain outcome unknown", extra={**facts, **places})
-    return after
-
-
-def _measure_cover(
-    services: Services, payable: Payable, announced: AnnouncedTransaction, observation: SourceObservation
-) -> SourceObservation:
-    """What was read, with whether a deposit for a link covers what is due, if it is read for the first time."""
-    assert announced.bridge_transfer is not None, "it comes from another chain"
-    request = request_of(payable.requests, observation.deposit) if observation.deposit is not None else None
-    if not isinstance(payable, PayableLink) or announced.bridge_transfer.deposit is not None:
-        return observation
-    if request is None or observation.deposit is None:
-        return observation
-    least: int | None
-    try:
-        least = least_due_of(services, (payable,), request)
-    except RateUnavailable:  # then it is not known to be too little
-        least = 0
-    return replace(observation, covers=observation.covers and covers(observation.deposit, request, least))
-
-
-def put_off(
-    before: Sequence[AnnouncedTransaction], after: Sequence[AnnouncedTransaction], now: datetime
-) -> list[AnnouncedTransaction]:
-    """The announced transactions as long as the recorder has work for their link: those that have ended are checked
-    again."""
-    pairs = zip(before, after, strict=True)
-    return [
-        rules.postpone_check(one, now) if other.status is not AnnouncedStatus.PENDING else other for one, other in pairs
-    ]
 
 
 def conclude_ends(
@@ -102,8 +45,9 @@ def conclude_ends(
     before: Sequence[AnnouncedTransaction],
     after: Sequence[AnnouncedTransaction],
     offered: Counted | None = None,
-) -> Concluded:
-    """What follows from the ends of announced transactions; `payable` is the link with all that was recorded for it.
+) -> Conclusion:
+    """What follows from the ends of announced transactions; `payable` is theirs, with all that was recorded for it.
+    Those that are paid on its own chain stay as they are.
 
     `notified` is of how many failures the merchant was notified before, `offered` what the payment counts for, if its
     payer was offered that.
@@ -113,14 +57,14 @@ def conclude_ends(
     its link is not completed by it.
     `payment.failed` follows for a proven payment that failed, unless its request is paid, up to MAX_FAILURES_NOTIFIED.
     """
-    announcements = list[AnnouncedTransaction]()
+    transactions = list[AnnouncedTransaction]()
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
     for one, other in zip(before, after, strict=True):
         request = _request(payable, other)
         if other.status is AnnouncedStatus.SETTLED and request is not None:
             made = _payments_of(services, request, other)
             if not made and request.status is not RequestStatus.PAID:  # detection has missed it, and reads it again
-                announcements.append(rules.postpone_check(one, services.clock()))
+                transactions.append(rules.postpone_check(one, services.clock()))
                 continue
             changed = [_add_origin(other, each) for each in made]
             counts += [Add(*each) for each in payment_counts.amounts(made, changed)]
@@ -130,8 +74,8 @@ def conclude_ends(
         if rules.is_failure(one, other) and request is not None and is_open and notified < rules.MAX_FAILURES_NOTIFIED:
             events.append(fail_announced(services, request, other, offered))
             notified += 1
-        announcements.append(other)
-    return Concluded(tuple(announcements), notified, tuple(payments), tuple(counts), tuple(events))
+        transactions.append(other)
+    return Conclusion(tuple(transactions), notified, tuple(payments), tuple(counts), tuple(events))
 
 
 def _request(payable: Payable, announced: AnnouncedTransaction) -> Request | None:
@@ -204,7 +148,6 @@ def _amount_counted(services: Services, request: Request, announced: AnnouncedTr
     if invoice == token:
         return Counted(moved)
     from chalicelib.payments.rates import flows as rates  # only few failures are of an invoice in another currency
-    from chalicelib.payments.rates.rules import RateUnavailable
     from chalicelib.payments.recording.valuing import by_quote
     from chalicelib.payments.requests.quotes import flows as quotes
 

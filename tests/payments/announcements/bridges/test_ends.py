@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.payments.announcements.bridges.following import fail_announced
+from chalicelib.payments.announcements.bridges.ends import fail_announced
 from chalicelib.payments.links.records import AnnouncedStatus, PayableLink
 from chalicelib.payments.requests.quotes import flows as quotes
 from tests.fakes.announcements import PAGE
 from tests.fakes.bridge import Bridge, Sent
 from tests.fakes.event_bodies import assert_is_described
-from tests.payments.announcements.bridges.test_following import failures
+from tests.payments.announcements.bridges.test_checks import failures
 
 
 @pytest.mark.parametrize(
