@@ -11,10 +11,10 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import checkout as checkout_calldata
-from chalicelib.chains.calldata import safe
 from chalicelib.chains.calldata.checkout import Checkout
-from chalicelib.chains.calldata.safe import SafeTransaction
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets import safe
+from chalicelib.chains.calldata.wallets.safe import SafeTransaction
 from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.checkout import commerce
 from chalicelib.checkout.crosschain import flows as crosschain

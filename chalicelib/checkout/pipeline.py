@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, cast
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata import checkout as checkout_calldata
-from chalicelib.chains.calldata import erc20, safe
 from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.parts import Explanation
-from chalicelib.chains.calldata.safe import SafeTransaction
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets import safe
+from chalicelib.chains.calldata.wallets.safe import SafeTransaction
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.protocol import Chain
 from chalicelib.chains.nodes.simulation import Simulation

@@ -6,8 +6,8 @@ delegated to, nor called.
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.keccak import keccak256
-from chalicelib.chains.calldata.delegate import delegated_code
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.delegate import delegated_code
 from chalicelib.chains.catalogue.contracts import DELEGATE, DELEGATE_CODE_HASH, address_of
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.platform.services import Services

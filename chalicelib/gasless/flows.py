@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.signatures import SIGNATURE_BYTES
-from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.agreement import read_agreed_code

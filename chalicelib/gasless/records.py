@@ -6,7 +6,7 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
-from chalicelib.chains.calldata.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
 
 UNSIGNED_RETENTION, RETENTION = timedelta(hours=1), timedelta(days=90)
 """How long a gasless payment is kept after its deadline if nobody signs it, and after its end."""

@@ -19,12 +19,13 @@ from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256, BaseUnits, format_amount
-from chalicelib.chains.calldata import erc20, erc3009, fee_proxy
+from chalicelib.chains.calldata import fee_proxy
 from chalicelib.chains.calldata.abi import address_word, uint_word
-from chalicelib.chains.calldata.delegate import execute_batch
-from chalicelib.chains.calldata.erc3009 import Authorization
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens import erc20, erc3009
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.delegate import execute_batch
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.readings import AccountReading

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.gasless.records import GaslessPayment
 from chalicelib.platform.http.fields import form

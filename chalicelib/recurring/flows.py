@@ -7,7 +7,7 @@ from dataclasses import replace
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
 from chalicelib.chains.catalogue.tokens import family_of

@@ -14,7 +14,7 @@ from enum import Enum
 from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows as relayer_flows

@@ -8,7 +8,7 @@ from typing import Any, Self
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import digest_of_typed_data
-from chalicelib.chains.calldata import erc6492
+from chalicelib.chains.calldata.wallets import erc6492
 from infra.local.bytecode import DEPLOYER, MODULES
 from infra.local.chain import Chain
 from infra.local.process import StackProblem

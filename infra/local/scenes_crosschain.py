@@ -4,9 +4,9 @@ import time
 from typing import Any
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
+from chalicelib.chains.calldata.bridges.across import Deposit, HandlerMessage, encode_deposit, encode_message
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from infra.local.scenes import HANGS, HASH, PAY, TOKEN, WALLET, Scene, body_of, due_of, ended_body, link_on, note_of
 

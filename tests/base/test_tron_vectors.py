@@ -19,8 +19,8 @@ from chalicelib.base.signatures import (
     tron_digest,
 )
 from chalicelib.chains.calldata.batch import BatchItem, pay_tron_batch
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.requests.references import payment_reference

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from eth_abi import decode, encode
 
-from chalicelib.chains.calldata.across import DEPOSIT_PARAMETERS
+from chalicelib.chains.calldata.bridges.across import DEPOSIT_PARAMETERS
 from chalicelib.crosschain.service.router.verification import Limits, verify
 from chalicelib.platform.outbound.lifi import step_of
 from tests.bench.figures import Figure, cpu_seconds

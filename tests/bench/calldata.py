@@ -6,7 +6,8 @@ from typing import Any
 from eth_abi import encode
 from web3 import Web3
 
-from chalicelib.chains.calldata import erc20, fee_proxy
+from chalicelib.chains.calldata import fee_proxy
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from tests.bench.figures import Figure, cpu_seconds
 from tests.fakes.chain import FEE_ADDRESS

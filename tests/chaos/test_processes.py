@@ -9,9 +9,10 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import batch, erc20, fee_proxy
+from chalicelib.chains.calldata import batch, fee_proxy
 from chalicelib.chains.calldata.batch import BatchItem
 from chalicelib.chains.calldata.checkout import spender_of
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links import reading as link_reading

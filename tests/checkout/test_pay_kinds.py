@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from eth_abi import decode
 
-from chalicelib.chains.calldata.safe import unpack_transactions
+from chalicelib.chains.calldata.wallets.safe import unpack_transactions
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, MULTI_SEND, address_of
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.fees.rules import plan_of

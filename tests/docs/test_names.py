@@ -22,9 +22,9 @@ from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls.children import Reason, recovery_action
 from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.rates.records import Rate
+from chalicelib.payments.recording.causes.offramps import follow_order
 from chalicelib.payments.recording.events import payment_event, refunded_event, removed_event
 from chalicelib.payments.recording.matching import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
-from chalicelib.payments.recording.offramps import follow_order
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
 from chalicelib.payments.requests.records import CustomerInfo, Request, RequestStatus
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction

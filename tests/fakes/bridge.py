@@ -9,7 +9,7 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata import fee_proxy
 from chalicelib.chains.calldata.abi import address_word, uint_word
-from chalicelib.chains.calldata.across import Deposit, encode_deposit
+from chalicelib.chains.calldata.bridges.across import Deposit, encode_deposit
 from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of

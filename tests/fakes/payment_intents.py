@@ -12,7 +12,7 @@ from eth_abi import decode
 from chalicelib.base.addresses import evm_address, hex_address, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.calldata.across import decode_deposit
+from chalicelib.chains.calldata.bridges.across import decode_deposit
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of

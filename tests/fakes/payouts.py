@@ -21,7 +21,7 @@ from chalicelib.payments.links.records import (
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage import codec
+from chalicelib.platform.storage.items import item_of
 from tests.fakes.world import PAYEE, PREFIX, START, WALLET
 
 AMOUNT = BaseUnits(12_500_000)
@@ -111,6 +111,4 @@ def on_its_way(payable: PayableLink, status: AnnouncedStatus = AnnouncedStatus.P
 
 
 def _items(records: list[Any]) -> Iterator[dict[str, Any]]:
-    for record in records:
-        key = record.key
-        yield {**codec.encode(record), "pk": {"S": key.pk}, "sk": {"S": key.sk}}
+    return (item_of(replace(record, version=record.version - 1), record.key) for record in records)

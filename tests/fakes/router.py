@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.bridges.across import Deposit, HandlerMessage, encode_deposit, encode_message
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.bridges import needs_reset
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.catalogue.networks import network_of_chain

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.money import MAX_UINT256, BaseUnits, Fee
-from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.delegate import execute_batch
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
+from chalicelib.chains.calldata.wallets.delegate import execute_batch
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.readings import AccountReading

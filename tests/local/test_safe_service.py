@@ -8,7 +8,7 @@ import pytest
 import requests
 from eth_account import Account
 
-from chalicelib.chains.calldata.safe import safe_tx_hash
+from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
 from chalicelib.chains.nodes.safes.service import Proposal, SafeService
 from infra.local.chain import Chain
 from infra.local.process import StackProblem

@@ -13,7 +13,8 @@ from tronpy.exceptions import BadSignature, TaposError, TransactionError, Unknow
 from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import tron_to_evm
-from chalicelib.chains.calldata import erc20, fee_proxy
+from chalicelib.chains.calldata import fee_proxy
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.payments.requests.references import reference_topic

@@ -7,11 +7,11 @@ from typing import Any
 from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
 from chalicelib.chains.calldata.escrow.signatures import erc3009_typed_data, permit2_typed_data
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts

@@ -7,7 +7,7 @@ from typing import Any
 
 from eth_account import Account
 
-from chalicelib.chains.calldata import erc3009
+from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part

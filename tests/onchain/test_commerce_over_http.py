@@ -10,7 +10,8 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata import erc20, multicall3
+from chalicelib.chains.calldata import multicall3
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id

@@ -12,7 +12,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.chains.calldata.batch import BatchItem, pay_batch, token_debits
 from chalicelib.chains.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
 from chalicelib.chains.calldata.conversions.rates import PathRate
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
 from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.chains.catalogue.tokens import Token

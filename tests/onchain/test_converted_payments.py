@@ -15,8 +15,8 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import BATCH, address_of
 from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units

@@ -8,14 +8,14 @@ import pytest
 from eth_account import Account
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.chains.calldata.across import (
+from chalicelib.chains.calldata.bridges.across import (
     HandlerMessage,
     decode_deposit,
     decode_message,
     encode_deposit,
     encode_message,
 )
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, ACROSS_SPOKE_POOL, address_of
 from chalicelib.crosschain.service.router.rules import Wanted
 from chalicelib.crosschain.service.router.verification import Limits, verify

@@ -9,8 +9,8 @@ from eth_account import Account
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import Fee
-from chalicelib.chains.calldata import erc20
-from chalicelib.chains.calldata.delegate import delegated_code
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.calldata.wallets.delegate import delegated_code
 from chalicelib.chains.catalogue.contracts import DELEGATE, address_of
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.gasless import rules as gasless_rules

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.calldata.delegate import delegated_code
+from chalicelib.chains.calldata.wallets.delegate import delegated_code
 from chalicelib.chains.catalogue.contracts import DELEGATE, address_of
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.gasless import running as gasless_running

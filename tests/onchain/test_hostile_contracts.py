@@ -16,9 +16,10 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest, Unauthorized
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import MAX_SIGNATURE_BYTES, personal_digest
-from chalicelib.chains.calldata import erc6492, multicall3
+from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.transaction import Call
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.rpc.jsonrpc import READ_GAS

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.commerce.service.running import run_due
 from chalicelib.crosschain.service.payment_intents import running as intent_running

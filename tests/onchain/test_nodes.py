@@ -11,8 +11,8 @@ from eth_account import Account
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.calldata.batch import BatchItem, pay_batch, pay_tron_batch
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import (
     PAYMENT_FEE_LIMIT,

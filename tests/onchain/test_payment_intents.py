@@ -11,7 +11,7 @@ from eth_account.messages import encode_typed_data
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.calldata import erc2612, permit2
+from chalicelib.chains.calldata.tokens import erc2612, permit2
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.chains import Chains

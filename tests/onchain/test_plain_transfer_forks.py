@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.plain_transfers.rules import terms_of

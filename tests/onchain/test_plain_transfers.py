@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata import safe
-from chalicelib.chains.calldata.safe import SafeTerms
+from chalicelib.chains.calldata.wallets import safe
+from chalicelib.chains.calldata.wallets.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announcements import flows as announcements

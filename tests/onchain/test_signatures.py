@@ -14,7 +14,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import personal_digest
-from chalicelib.chains.calldata import erc6492
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.data import load
 from chalicelib.chains.nodes.evm import EvmChain
 from infra.local.bytecode import MODULES

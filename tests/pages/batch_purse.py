@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chalicelib.chains.calldata.safe import bundle
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle
 from infra.local.chain import Chain
 from infra.local.safe import MULTI_SEND_CALL_ONLY, Safe, install_safe
 from tests.onchain.conftest import SAFE_OWNERS

@@ -14,7 +14,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS

@@ -5,8 +5,8 @@ from typing import Any
 
 from eth_account import Account
 
-from chalicelib.chains.calldata.safe import bundle
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle
 from infra.local.chain import Chain, RpcError
 from infra.local.outsiders.tron_payer import TronwebPayer
 from infra.local.safe import Safe, SafeTransaction

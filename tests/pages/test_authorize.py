@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.escrow.calls import pre_approve, reclaim, void
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts, escrow_contracts, escrow_networks

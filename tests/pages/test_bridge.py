@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import (
+from chalicelib.chains.calldata.bridges.across import (
     Deposit,
     HandlerMessage,
     decode_deposit,
@@ -18,7 +18,7 @@ from chalicelib.chains.calldata.across import (
     encode_message,
 )
 from chalicelib.chains.calldata.checkout import Due, pay_one
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,

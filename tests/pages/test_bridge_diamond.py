@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.bridges import source_networks
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from chalicelib.crosschain.service.router.rules import Wanted

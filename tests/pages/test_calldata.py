@@ -7,8 +7,8 @@ import pytest
 from chalicelib.base.addresses import tron_address_of
 from chalicelib.chains.calldata import checkout as checkout_calldata
 from chalicelib.chains.calldata.batch import native_hash
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import contracts_on
 from chalicelib.chains.catalogue.conversions import conversion_networks, conversion_path, payment_currencies

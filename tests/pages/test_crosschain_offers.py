@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import decode_deposit, decode_message, encode_deposit
-from chalicelib.chains.calldata.erc20 import approve
-from chalicelib.chains.calldata.lifi import decode_receiver_message
+from chalicelib.chains.calldata.bridges.across import decode_deposit, decode_message, encode_deposit
+from chalicelib.chains.calldata.bridges.lifi import decode_receiver_message
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from tests.crosschain.service.router.diamond import ONE, TREASURY, Call, data, message, receiver
 from tests.fakes.world import PAYEE

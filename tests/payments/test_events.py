@@ -23,8 +23,8 @@ from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording import matching
-from chalicelib.payments.recording.commerce import ended_event
-from chalicelib.payments.recording.offramps import follow_order
+from chalicelib.payments.recording.causes.offramps import follow_order
+from chalicelib.payments.recording.causes.postings import ended_event
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.records import LoggedTransfer

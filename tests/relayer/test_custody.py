@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.relayer import custody
 from chalicelib.relayer.custody import Custody, Next

@@ -133,7 +133,7 @@ def clock(configured: Configured) -> Iterator[Clock]:
 def stop_time() -> Clock:
     """Replaces the clock of the running services by a stopped one; each call starts at another day."""
     today = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-    clock = Clock(today + timedelta(days=next(_days)))
+    clock = Clock(today + timedelta(days=next(_days) - 2_000))
     run_on(replace(running(), clock=clock))
     return clock
 

@@ -18,8 +18,8 @@ from chalicelib.accounts.sign_in import wallets
 from chalicelib.base import ids
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.checkout import pay_one
-from chalicelib.chains.calldata.erc2612 import TokenPermit
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.checkout.flows import signable_transactions

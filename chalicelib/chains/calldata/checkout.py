@@ -6,7 +6,7 @@ from functools import partial
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import batch, erc20, fee_proxy
+from chalicelib.chains.calldata import batch, fee_proxy
 from chalicelib.chains.calldata.batch import BatchItem
 from chalicelib.chains.calldata.conversions.proxy import (
     Conversion,
@@ -15,6 +15,7 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import PAYMENT_FEE_LIMIT
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, TRON_BATCH, address_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.frozen import frozen
 
 if TYPE_CHECKING:
-    from chalicelib.chains.calldata.across import Deposit
+    from chalicelib.chains.calldata.bridges.across import Deposit
 
 
 @frozen

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from chalicelib.base.addresses import hex_address, same_address
 from chalicelib.base.signatures import recover_digest
-from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes import (
     blocks,

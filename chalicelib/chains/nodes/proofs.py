@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.base.addresses import address_bytes, hex_address
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.nodes.blocks import header_hash
 from chalicelib.chains.nodes.bridges.deposits import token_transfer
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, InconsistentNode

@@ -19,7 +19,7 @@ from typing import Any
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, address_of_log
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
+from chalicelib.chains.calldata.tokens.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import find_network, network_of_chain
 from chalicelib.chains.nodes.blocks import header_hash

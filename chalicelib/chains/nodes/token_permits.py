@@ -1,6 +1,7 @@
 """Reads from a token's contract what a signed approval (EIP-2612) and a signed transfer (ERC-3009) need."""
 
-from chalicelib.chains.calldata import erc2612, erc3009, multicall3
+from chalicelib.chains.calldata import multicall3
+from chalicelib.chains.calldata.tokens import erc2612, erc3009
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 
 

@@ -7,9 +7,10 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20, multicall3
+from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.batch import batch_fee_of
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable
-from chalicelib.chains.calldata.safe import SafeTerms, safe_tx_hash
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, safe_tx_hash
 from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.agreement import read_agreed_head
 from chalicelib.chains.nodes.evm import EvmChain

@@ -13,9 +13,9 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.chains.calldata.explanations.parts import ExpectedEvent, Explanation
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, bandwidth_of
 from chalicelib.chains.nodes.readings import CallEnergy, ResourcePrices, ResourceReading

@@ -3,10 +3,10 @@
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import make_from
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_hash
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts, Escrows, escrow_contracts, escrow_networks
 from chalicelib.chains.catalogue.tokens import require_token

@@ -6,9 +6,9 @@ from chalicelib.accounts.branding import flows as branding
 from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
 from chalicelib.chains.calldata.escrow.calls import reclaim
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts

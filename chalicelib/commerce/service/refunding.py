@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.commerce.core.expiry import is_too_late
 from chalicelib.commerce.core.records import CommercePayment, PendingOperation

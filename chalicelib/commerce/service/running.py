@@ -2,7 +2,7 @@
 
     by_due index ── run_due ── pending operation     its next steps
                                pre-approved          authorized, as if it had been asked for
-                               expired               the merchant is notified (payments/recording/commerce.py)
+                               expired               the merchant is notified (payments/recording/causes/postings.py)
                                open                  the books are compared with the escrow's, once a day
 """
 
@@ -17,7 +17,7 @@ from chalicelib.commerce.service import operating, rules, store
 from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.payments.links import store as link_store
-from chalicelib.payments.recording import commerce as escrows
+from chalicelib.payments.recording.causes import postings
 from chalicelib.payments.recording.reconciliation import reconcile_escrow
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
@@ -116,7 +116,7 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
     if has_ended(payment, until):
         payable = link_store.load_payable(services.store, payment.payable_id)
         assert payable is not None, "a payment has a link"
-        after, event = escrows.expire_payment(after, payable.requests[0], webhooks.event_context(services))
+        after, event = postings.expire_payment(after, payable.requests[0], webhooks.event_context(services))
         events = (event,) if event is not None else ()
     elif has_expired(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import Conflict
-from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.commerce.core.expiry import vanishes_at

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import QUOTE_SECONDS, Deposit, decode_deposit, decode_message
-from chalicelib.chains.calldata.erc20 import approve
-from chalicelib.chains.calldata.lifi import DiamondDeposit, decode_diamond, decode_receiver_message
+from chalicelib.chains.calldata.bridges.across import QUOTE_SECONDS, Deposit, decode_deposit, decode_message
+from chalicelib.chains.calldata.bridges.lifi import DiamondDeposit, decode_diamond, decode_receiver_message
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,
     ACROSS_SPOKE_POOL,

@@ -21,7 +21,7 @@ from chalicelib.offramp.service import orders, rules
 from chalicelib.offramp.service.rules import ChosenAccount
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.offramps import follow_order
+from chalicelib.payments.recording.causes.offramps import follow_order
 from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus

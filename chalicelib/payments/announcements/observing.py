@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.calldata.safe import safe_tx_hash
 from chalicelib.chains.calldata.transaction import SentTransaction
+from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.agreement import TooFewNodes, agree, read_agreed_facts, read_agreed_transaction
 from chalicelib.chains.nodes.logs import BlockRange

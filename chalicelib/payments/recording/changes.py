@@ -1,6 +1,6 @@
 """What recording reads and writes of a part of a payable's transfers: what is stored of them, and what changes."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -11,7 +11,8 @@ from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording.valuing import ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, Refund, SentRefund, UnmatchedTransfer
-from chalicelib.payments.requests.records import Reference
+from chalicelib.payments.requests.records import Reference, Request
+from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState
 from chalicelib.webhooks.records import Event
 
@@ -32,6 +33,23 @@ class RecordedId:
         return cls(recorded.request_id, recorded.tx_hash, recorded.event_key)
 
 
+def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
+    """The requests by the topics of their references."""
+    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in requests}
+
+
+def recorded_ids(payable: Payable, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
+    """The id of what each transfer became, or will become; without those whose request is not of the payable."""
+    requests = {topic: each.request_id for topic, each in requests_by_topic(payable.requests).items()}
+    found = dict[TransferId, RecordedId]()
+    for entry in entries:
+        of_escrow = payable.commerce.request_id if payable.commerce is not None and entry.escrow is not None else None
+        request_id = of_escrow or requests.get(entry.reference_topic)
+        if request_id is not None:
+            found[entry.transfer_id] = RecordedId(request_id, entry.tx_hash, entry.event_key)
+    return found
+
+
 @frozen
 class Stored:
     """What is stored for the transfers of a part.
@@ -43,7 +61,7 @@ class Stored:
     are `find_misdirected`.
     `ledger` are the entries of the escrow's events, `references` by topic what found those of wallets that are not the
     payer.
-    `returned` are the lines of refunds that were recorded before.
+    `sent_refunds` are the lines of refunds that were recorded before.
     """
 
     entries: Mapping[TransferId, LoggedTransfer]
@@ -55,7 +73,7 @@ class Stored:
     dollar_rates: Mapping[TransferId, Rate] = field(default_factory=dict)
     ledger: Mapping[TransferId, EscrowEntry] = field(default_factory=dict)
     references: Mapping[str, Reference] = field(default_factory=dict)
-    returned: Mapping[TransferId, SentRefund] = field(default_factory=dict)
+    sent_refunds: Mapping[TransferId, SentRefund] = field(default_factory=dict)
 
 
 @dataclass

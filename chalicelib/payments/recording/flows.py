@@ -195,7 +195,7 @@ def _count(before: Payable, stored: Stored, changes: Changes) -> list[Add]:
         key: payment_counts.mark_payment(each) for key, each in changes.records.items() if isinstance(each, Payment)
     }
     listed = (each for of_request in stored.listed.values() for each in of_request)
-    known = [*stored.payments.values(), *stored.returned.values(), *listed]
+    known = [*stored.payments.values(), *stored.sent_refunds.values(), *listed]
     requests = {
         key: request_counts.mark_request(each) for key, each in changes.records.items() if isinstance(each, Request)
     }

@@ -4,7 +4,7 @@ The totals of a request are changed by each payment, in the transaction that mar
 decision needs the earlier payments, of which anybody can make any number.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -325,3 +325,16 @@ def _reopen_link(payable: Payable, settled: Request) -> Link | None:
     if payable.link is None or payable.link.status is not LinkStatus.COMPLETED or settled.status is RequestStatus.PAID:
         return None
     return replace(payable.link, status=LinkStatus.PENDING, completed_at=None)
+
+
+def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
+    """Whether the totals of a request are not those of its listed payments and of what was only added up as dust."""
+    counting = select_confirmed(listed)
+    paid = sum(each.value for each in counting) + request.dust_amount
+    numbers = (request.payment_count, request.confirmed_count)
+    return request.paid != paid or numbers != (len(listed), len(counting))
+
+
+def select_confirmed(payments: Iterable[Payment]) -> list[Payment]:
+    """The payments that are on the chain."""
+    return [each for each in payments if each.status is PaymentStatus.CONFIRMED]

@@ -6,7 +6,7 @@ from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import rules, store
-from chalicelib.payments.recording.changes import RecordedId, Stored
+from chalicelib.payments.recording.changes import RecordedId, Stored, recorded_ids
 from chalicelib.payments.recording.valuation_rates import ValuationRates
 from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import store as request_store
@@ -34,7 +34,7 @@ def read_stored(
     if payable.commerce is not None:
         stored = _with_ledger(services, stored, payable.commerce)
     returns = rules.refunding(payable, stored.entries.values(), stored.refunds)
-    stored = replace(stored, returned=store.find_sent_refunds(services.store, returns))
+    stored = replace(stored, sent_refunds=store.find_sent_refunds(services.store, returns))
     new = rules.new_payments(payable, part, stored)
     known = valuation_rates.of(rules.without_valuation_rate(new, accepted))
     wanted = rules.without_dollars(new, known, accepted)
@@ -44,7 +44,7 @@ def read_stored(
 
 def _read_recorded(services: Services, part: UnrecordedTransfers, payable: Payable) -> Stored:
     entries = scan_store.find_logged(services.store, part.network, [*part.added, *part.removed])
-    ids = rules.ids(payable, entries.values())
+    ids = recorded_ids(payable, entries.values())
     paid, unmatched = store.find_recorded(services.store, part.network, ids.values())
     for request_id in rules.find_misdirected(payable, part, entries):
         known = payment_store.list_unmatched_transfers(services.store, request_id)

@@ -4,7 +4,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.commerce.core.ledger import is_state_of
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.rules import differing_totals
+from chalicelib.payments.recording.matching import differing_totals
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning import store as scan_store

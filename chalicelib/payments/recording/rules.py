@@ -5,31 +5,14 @@ from dataclasses import replace
 
 from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import commerce, refunds, unmatched, valuing
-from chalicelib.payments.recording.changes import OPEN, UNDECIDED, RecordedId, Stored
+from chalicelib.payments.recording import unmatched, valuing
+from chalicelib.payments.recording.causes import postings, refunds
+from chalicelib.payments.recording.changes import OPEN, UNDECIDED, Stored, recorded_ids, requests_by_topic
 from chalicelib.payments.recording.valuing import Accepted, ValuationRate
-from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund
+from chalicelib.payments.requests.payments.records import Payment, Refund
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import find_mismatch, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
-
-
-def requests_by_topic(requests: Iterable[Request]) -> dict[str, Request]:
-    """The requests by the topics of their references."""
-    return {reference_topic(bytes.fromhex(each.payment_reference[2:])): each for each in requests}
-
-
-def ids(payable: Payable, entries: Iterable[LoggedTransfer]) -> dict[TransferId, RecordedId]:
-    """The id of what each transfer became, or will become; without those whose request is not of the payable."""
-    requests = {topic: each.request_id for topic, each in requests_by_topic(payable.requests).items()}
-    found = dict[TransferId, RecordedId]()
-    for entry in entries:
-        of_escrow = payable.commerce.request_id if payable.commerce is not None and entry.escrow is not None else None
-        request_id = of_escrow or requests.get(entry.reference_topic)
-        if request_id is not None:
-            found[entry.transfer_id] = RecordedId(request_id, entry.tx_hash, entry.event_key)
-    return found
 
 
 def mismatch(payable: Payable, request: Request, transfer: LoggedTransfer) -> str | None:
@@ -72,7 +55,7 @@ def refunding(
     for entry in entries:
         if entry.escrow is not None:
             payment = payable.commerce
-            sent = commerce.transfer_of_refund(payment, entry) if payment is not None else None
+            sent = postings.transfer_of_refund(payment, entry) if payment is not None else None
             found += [(sent, requests[payment.request_id])] if payment is not None and sent is not None else []
             continue
         key = refunds.refund_key(entry)
@@ -85,25 +68,13 @@ def refunding(
     return found
 
 
-def differing_totals(request: Request, listed: Sequence[Payment]) -> bool:
-    """Whether the totals of a request are not those of its listed payments and of what was only added up as dust."""
-    counting = select_confirmed(listed)
-    paid = sum(each.value for each in counting) + request.dust_amount
-    numbers = (request.payment_count, request.confirmed_count)
-    return request.paid != paid or numbers != (len(listed), len(counting))
-
-
-def select_confirmed(payments: Iterable[Payment]) -> list[Payment]:
-    """The payments that are on the chain."""
-    return [each for each in payments if each.status is PaymentStatus.CONFIRMED]
-
-
 def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) -> list[tuple[LoggedTransfer, Request]]:
     """The transfers that a part adds and that count for a request, with their requests.
 
     Without those that only moved to another block, or come back after a fork: they keep their value.
     """
-    requests, by_request = ids(payable, stored.entries.values()), {each.request_id: each for each in payable.requests}
+    requests = recorded_ids(payable, stored.entries.values())
+    by_request = {each.request_id: each for each in payable.requests}
     removed = (stored.entries[each] for each in part.removed if each in stored.entries)
     moved = {(each.tx_hash, each.event_key) for each in removed if each.state not in UNDECIDED}
     found = []
@@ -117,7 +88,7 @@ def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) ->
         if (entry.tx_hash, entry.event_key) in moved:
             continue
         if entry.escrow is not None:
-            paid = commerce.transfer_of_capture(payable.commerce, entry) if payable.commerce is not None else None
+            paid = postings.transfer_of_capture(payable.commerce, entry) if payable.commerce is not None else None
             found += [(paid, request)] if paid is not None else []
         elif mismatch(payable, request, entry) is None:
             found.append((entry, request))

@@ -213,7 +213,8 @@ class Request(Record):
     received: BaseUnits = BaseUnits(0)
     """What its confirmed payments moved, in base units of `currency`."""
     refunded: BaseUnits = BaseUnits(0)
-    """What of that was returned, by as many transfers as `refund_count` says (payments/recording/refund_totals.py)."""
+    """What of that was returned, by as many transfers as `refund_count` says (refund_totals.py in
+    payments/recording/causes)."""
     refund_count: int = 0
     unexpected_on: str | None = None
     """The day (UTC) of the last `payment.unexpected` of it; `unexpected_count` is their number of that day, and

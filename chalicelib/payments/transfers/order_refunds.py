@@ -18,7 +18,7 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording.rules import select_confirmed
+from chalicelib.payments.recording.matching import select_confirmed
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request

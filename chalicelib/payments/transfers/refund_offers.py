@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20, fee_proxy
+from chalicelib.chains.calldata import fee_proxy
 from chalicelib.chains.calldata.checkout import spender_of
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.parts import Explanation
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.receipts import PaidTransfer

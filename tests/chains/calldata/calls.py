@@ -15,7 +15,6 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.chains.calldata.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
@@ -24,8 +23,9 @@ from chalicelib.chains.calldata.explanations.decode import SELECTOR, Kind, read
 from chalicelib.chains.calldata.explanations.parts import ExpectedEvent, Explanation
 from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.chains.calldata.recurring import SchedulePermit, trigger
-from chalicelib.chains.calldata.safe import bundle, unpack_transactions
+from chalicelib.chains.calldata.tokens.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle, unpack_transactions
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts, escrow_contracts
 

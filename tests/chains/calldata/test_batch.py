@@ -20,8 +20,8 @@ from chalicelib.chains.calldata.batch import (
     pay_tron_batch,
     token_debits,
 )
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.contracts import address_of
 from tests.support.rehearsed import parts

@@ -23,8 +23,8 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.chains.calldata.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
+from chalicelib.chains.calldata.tokens.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.tokens import Token, find_tokens

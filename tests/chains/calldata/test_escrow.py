@@ -32,7 +32,7 @@ from chalicelib.chains.calldata.escrow.signatures import (
     erc3009_typed_data,
     permit2_typed_data,
 )
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 

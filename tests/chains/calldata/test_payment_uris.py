@@ -7,10 +7,10 @@ import pytest
 from eth_abi import encode
 from eth_utils import keccak
 
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.parts import Argument
 from chalicelib.chains.calldata.payment_uris import MAX_LENGTH, uri_of
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from tests.chains.calldata.calls import COLLECTOR, EVERY_KIND, PAYEE, PROXY, USDC, native_payment, payment
 

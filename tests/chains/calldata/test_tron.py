@@ -13,8 +13,8 @@ from tronpy.keys import PrivateKey
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.checkout import Checkout, Due, pay_one, pay_together, with_approvals
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import (
     APPROVAL_FEE_LIMIT,

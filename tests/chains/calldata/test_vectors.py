@@ -17,7 +17,6 @@ from chalicelib.chains.calldata.conversions.proxy import (
     pay_erc20_converted,
     pay_native_converted,
 )
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo
@@ -25,8 +24,9 @@ from chalicelib.chains.calldata.escrow.signatures import permit2_typed_data
 from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS, SchedulePermit, typed_data
 from chalicelib.chains.calldata.recurring import digest as permit_digest
-from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.catalogue.conversions import conversion_path, currency_with_hash, on_chain_units
 from chalicelib.chains.catalogue.networks import find_network, network_of_chain
 from chalicelib.chains.catalogue.tokens import currency_hash, token_with_id

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
 from chalicelib.base.errors import BadRequest
-from chalicelib.chains.calldata.erc6492 import SENDER
+from chalicelib.chains.calldata.wallets.erc6492 import SENDER
 from chalicelib.chains.catalogue.contracts import address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.recipients import RESERVED, parse_recipient

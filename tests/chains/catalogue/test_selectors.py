@@ -17,7 +17,7 @@ import chalicelib
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
 from chalicelib.chains.calldata.reverts import _CONTRACT_ERRORS, revert_reason
-from chalicelib.chains.calldata.safe import _SAFE_TX
+from chalicelib.chains.calldata.wallets.safe import _SAFE_TX
 from tests.chains.calldata.calls import with_structs
 from tests.chains.catalogue.changes import changes
 

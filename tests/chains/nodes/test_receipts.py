@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
-from chalicelib.chains.calldata.erc3009 import AUTHORIZATION_USED
+from chalicelib.chains.calldata.tokens.erc3009 import AUTHORIZATION_USED
 from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.nodes.bridges.deposits import fills_in
 from chalicelib.chains.nodes.logs import InconsistentNode

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.safes import service as safe_service
 from chalicelib.chains.nodes.safes.service import Proposal, SafeService, SafeServiceUnavailable

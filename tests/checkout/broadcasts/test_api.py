@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.chains.calldata import erc20
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.platform.http.parsing import MAX_BODY_BYTES
 from infra.local.tron_transactions import Call, Transaction
 from tests.checkout.test_pay_kinds import pay

@@ -8,9 +8,9 @@ import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.checkout import Checkout, pay_one, with_approvals
 from chalicelib.chains.calldata.explanations.calls import explain
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.tron import TronChain
 from chalicelib.chains.nodes.wallets import WalletReading

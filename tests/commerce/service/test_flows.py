@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20, erc6492
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import status_of

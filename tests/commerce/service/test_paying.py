@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, ServiceError
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.service.calls import hash_for, info_of
 from chalicelib.commerce.service.paying import pre_approval_of

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
 from chalicelib.commerce.service import refunding, rules, running
 from chalicelib.relayer import store as relayer_store

@@ -7,9 +7,9 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc6492
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
 from chalicelib.commerce.service import rules, steps

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.offramp.core import rules
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import ENDS, FAILURES, STEPS, Advance, Notification, OrderReport, Pace
-from chalicelib.payments.recording.offramps import fiat_status
+from chalicelib.payments.recording.causes.offramps import fiat_status
 from chalicelib.payments.requests.records import RequestStatus
 from tests.support.rehearsed import parts
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from chalicelib.chains.calldata.safe import bundle
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person
 from tests.pages.purse import REJECTS, Purse, SafePurse, TronPurse

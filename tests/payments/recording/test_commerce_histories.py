@@ -56,7 +56,7 @@ class Books:
     )
     log: dict[TransferId, LoggedTransfer] = field(default_factory=dict)
     payments: dict[RecordedId, Payment] = field(default_factory=dict)
-    returned: dict[RecordedId, SentRefund] = field(default_factory=dict)
+    sent_refunds: dict[RecordedId, SentRefund] = field(default_factory=dict)
     ledger: dict[TransferId, EscrowEntry] = field(default_factory=dict)
     notified: list[str] = field(default_factory=list)
 
@@ -92,8 +92,8 @@ class Books:
         wanted = {each: self.log[each] for each in (*new, *gone)}
         listed = {REQUEST.request_id: tuple(self.payments.values())}
         ids = {each: RecordedId(REQUEST.request_id, entry.tx_hash, entry.event_key) for each, entry in wanted.items()}
-        returned = {each: self.returned[id] for each, id in ids.items() if id in self.returned}
-        stored = Stored(wanted, dict(self.payments), {}, listed, ledger=dict(self.ledger), returned=returned)
+        sent_refunds = {each: self.sent_refunds[id] for each, id in ids.items() if id in self.sent_refunds}
+        stored = Stored(wanted, dict(self.payments), {}, listed, ledger=dict(self.ledger), sent_refunds=sent_refunds)
         changes = decide(self.payable, part, stored, ACCEPTED, CONTEXT)
         if dies:
             return
@@ -104,7 +104,7 @@ class Books:
                 case LoggedTransfer():
                     self.log[record.transfer_id] = record
                 case SentRefund():
-                    self.returned[RecordedId.of(record)] = record
+                    self.sent_refunds[RecordedId.of(record)] = record
                 case Payment():
                     self.payments[RecordedId.of(record)] = record
                 case EscrowEntry():
@@ -198,7 +198,7 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         assert payment.refunded <= payment.captured == captured, seed
         paid = [each for each in books.payments.values() if each.status is PaymentStatus.CONFIRMED]
         request = books.payable.requests[0]
-        sent = [each for each in books.returned.values() if each.status is PaymentStatus.CONFIRMED]
+        sent = [each for each in books.sent_refunds.values() if each.status is PaymentStatus.CONFIRMED]
         assert sum(each.amount for each in sent) == request.refunded == payment.refunded, seed
         assert len(sent) == request.refund_count, seed
         assert sum(each.value for each in paid) == request.paid == captured, seed

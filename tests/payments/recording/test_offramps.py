@@ -9,7 +9,7 @@ import pytest
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.recording import flows
-from chalicelib.payments.recording.offramps import follow_payment
+from chalicelib.payments.recording.causes.offramps import follow_payment
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.outbox import sweep as sweep_outbox

@@ -9,8 +9,8 @@ import pytest
 from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.recording import refunds
-from chalicelib.payments.recording.refunds import MAX_ANNOUNCED
+from chalicelib.payments.recording.causes import refunds
+from chalicelib.payments.recording.causes.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Refund
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.references import payment_reference

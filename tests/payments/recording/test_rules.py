@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.recording.rules import differing_totals, ids, requests_by_topic
+from chalicelib.payments.recording.changes import recorded_ids, requests_by_topic
+from chalicelib.payments.recording.matching import differing_totals
 from chalicelib.payments.requests.targets import Item
 from tests.fakes.world import PAYEE
 from tests.payments.recording.test_deciding import Recorder, entry
@@ -16,7 +17,7 @@ def test_each_request_of_a_link_is_found_by_the_topic_of_its_reference() -> None
     topics = {topic: request.request_id for topic, request in requests_by_topic(batch.requests).items()}
     assert sorted(topics.values()) == sorted(request.request_id for request in batch.requests)
     entries = [transfer(1, number, reference_topic=topic) for number, topic in enumerate(topics)]
-    found = ids(batch, [*entries, transfer(1, 9)])
+    found = recorded_ids(batch, [*entries, transfer(1, 9)])
     assert [found[each.transfer_id].request_id for each in entries] == list(topics.values())
     assert len(found) == 2
 

@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.recording.refunds import MAX_ANNOUNCED
+from chalicelib.payments.recording.causes.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Direction, Payment, SentRefund
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.search.payments.export import table

@@ -19,11 +19,11 @@ from chalicelib.accounts.payees.records import Action, ActiveDestination, PayeeD
 from chalicelib.accounts.sign_in.records import Challenge, Purpose
 from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.base.records import Counts, Record
-from chalicelib.chains.calldata.erc2612 import TokenPermit
-from chalicelib.chains.calldata.erc3009 import Authorization
-from chalicelib.chains.calldata.permit2 import End as PermitEnd
-from chalicelib.chains.calldata.permit2 import PaymentPermit
 from chalicelib.chains.calldata.recurring import SchedulePermit
+from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens.permit2 import End as PermitEnd
+from chalicelib.chains.calldata.tokens.permit2 import PaymentPermit
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion

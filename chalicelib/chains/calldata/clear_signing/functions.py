@@ -5,7 +5,8 @@ The functions are those of explanations/functions.py, but for that of Tron, wher
 
 from collections.abc import Mapping
 
-from chalicelib.chains.calldata.across import DEPOSIT
+from chalicelib.chains.calldata.bridges.across import DEPOSIT
+from chalicelib.chains.calldata.bridges.lifi import START, SWAP_AND_START
 from chalicelib.chains.calldata.clear_signing.fields import (
     Display,
     Field,
@@ -37,7 +38,6 @@ from chalicelib.chains.calldata.explanations.functions import (
     TRANSFER_FROM,
     TRIGGER_PAYMENT,
 )
-from chalicelib.chains.calldata.lifi import START, SWAP_AND_START
 
 _CALLED = "@.to"
 _FEE_TO = address("_feeAddress", "Fee to")

@@ -7,7 +7,6 @@ what its maker says: the contract holds the spender to the amounts and the expir
 from collections.abc import Mapping
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata import erc2612, erc3009, permit2
 from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.clear_signing.fields import (
     Display,
@@ -22,6 +21,7 @@ from chalicelib.chains.calldata.clear_signing.fields import (
     token,
 )
 from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
+from chalicelib.chains.calldata.tokens import erc2612, erc3009, permit2
 from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY
 
 Members = tuple[tuple[str, str], ...]

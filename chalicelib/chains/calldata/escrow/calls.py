@@ -13,9 +13,9 @@ The operator sends all of them but `reclaim` and `preApprove`, which the payer s
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import member_word
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, call, uint_word
 from chalicelib.chains.calldata.escrow.payment_info import INFO_BYTES, PaymentInfo, encode_info
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 

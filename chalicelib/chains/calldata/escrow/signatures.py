@@ -8,11 +8,11 @@ of the collector.
 from typing import Any
 
 from chalicelib.base.frozen import make_from
-from chalicelib.chains.calldata import erc3009
 from chalicelib.chains.calldata.abi import members, typed_members
-from chalicelib.chains.calldata.erc3009 import Authorization
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payer_agnostic_hash
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens import erc3009
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts

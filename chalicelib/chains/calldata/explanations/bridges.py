@@ -4,12 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
-from chalicelib.chains.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS, QUOTE_SECONDS, Deposit, decode_message
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.bridges.across import (
+    DEPOSIT,
+    DEPOSIT_PARAMETERS,
+    QUOTE_SECONDS,
+    Deposit,
+    decode_message,
+)
+from chalicelib.chains.calldata.bridges.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
 from chalicelib.chains.calldata.explanations.decode import SELECTOR
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
 from chalicelib.chains.calldata.explanations.wording import Wording, time_text
-from chalicelib.chains.calldata.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, contracts_on
 from chalicelib.chains.catalogue.networks import Network, network_of_chain
 

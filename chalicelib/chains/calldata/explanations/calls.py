@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chalicelib.chains.calldata.across import DEPOSIT
+from chalicelib.chains.calldata.bridges.across import DEPOSIT
+from chalicelib.chains.calldata.bridges.lifi import START, SWAP_AND_START
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
 from chalicelib.chains.calldata.explanations import escrow
 from chalicelib.chains.calldata.explanations.bridges import deposit, diamond_deposit
@@ -35,9 +36,8 @@ from chalicelib.chains.calldata.explanations.payments import batch_groups, batch
 from chalicelib.chains.calldata.explanations.recurring import recurring_payment
 from chalicelib.chains.calldata.explanations.tokens import approve, transfer, transfer_from
 from chalicelib.chains.calldata.explanations.wording import Wording
-from chalicelib.chains.calldata.lifi import START, SWAP_AND_START
-from chalicelib.chains.calldata.safe import unpack_transactions
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import unpack_transactions
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.networks import find_network as network_named
 

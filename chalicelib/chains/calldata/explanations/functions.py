@@ -2,17 +2,17 @@
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import members
-from chalicelib.chains.calldata.across import DEPOSIT, DEPOSIT_PARAMETERS
-from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
-from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
-from chalicelib.chains.calldata.explanations.decode import Array, Kind
-from chalicelib.chains.calldata.lifi import (
+from chalicelib.chains.calldata.bridges.across import DEPOSIT, DEPOSIT_PARAMETERS
+from chalicelib.chains.calldata.bridges.lifi import (
     DIAMOND_MEMBERS,
     START,
     START_PARAMETERS,
     SWAP_AND_START,
     SWAP_AND_START_PARAMETERS,
 )
+from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
+from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
+from chalicelib.chains.calldata.explanations.decode import Array, Kind
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_SPOKE_POOL,

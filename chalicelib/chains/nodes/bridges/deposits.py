@@ -195,7 +195,7 @@ def _of_pool(network: str, logs: Iterable[Mapping[str, Any]], topic: str) -> Seq
 
 def _deposit(log: Mapping[str, Any]) -> LoggedDeposit | None:
     """The deposit of a FundsDeposited log; None if an address in it is none of an EVM chain."""
-    from chalicelib.chains.calldata.across import Deposit  # most transactions deposit nothing
+    from chalicelib.chains.calldata.bridges.across import Deposit  # most transactions deposit nothing
 
     data, topics = bytes.fromhex(log["data"][2:]), [bytes.fromhex(topic[2:]) for topic in log["topics"]]
     words = [data[start : start + WORD] for start in range(0, 10 * WORD, WORD)]

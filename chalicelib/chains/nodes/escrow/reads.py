@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20, multicall3
+from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata.abi import WORD, call, read_uint
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.chains.calldata.escrow.signatures import erc3009_domain, erc3009_reads
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Call
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed

@@ -5,8 +5,8 @@ from typing import Any
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import erc20
 from chalicelib.chains.calldata.abi import WORD
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import DEPLOYER
 from chalicelib.chains.nodes.full_blocks import ADDRESSES_PER_QUERY, LogFilter
 from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange

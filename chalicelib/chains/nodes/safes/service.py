@@ -12,7 +12,7 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, HttpResponse
 
 if TYPE_CHECKING:
-    from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
+    from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
 
 _LONGEST_DATA = 128 * 1024
 """Bytes; the longest transaction that Ethereum nodes accept."""
@@ -92,7 +92,7 @@ def _refusal(response: HttpResponse) -> str:
 
 def _proposal(fields: Any) -> Proposal:
     """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
-    from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction
+    from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
 
     data = "0x" if fields["data"] is None else fields["data"]
     if not _DATA.fullmatch(data):

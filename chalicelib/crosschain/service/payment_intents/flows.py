@@ -8,8 +8,8 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFo
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, Fee
 from chalicelib.base.signatures import SIGNATURE_BYTES
-from chalicelib.chains.calldata import erc20, erc2612, permit2
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
+from chalicelib.chains.calldata.tokens import erc20, erc2612, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token

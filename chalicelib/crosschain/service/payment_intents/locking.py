@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, NotFound
-from chalicelib.chains.calldata import erc2612
+from chalicelib.chains.calldata.tokens import erc2612
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.crosschain.service.payment_intents import ending, rules, stages, store

@@ -6,8 +6,8 @@ from enum import StrEnum
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, KeyPattern, Record
-from chalicelib.chains.calldata.erc2612 import TokenPermit
-from chalicelib.chains.calldata.permit2 import PaymentPermit
+from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
+from chalicelib.chains.calldata.tokens.permit2 import PaymentPermit
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.payments.rates.records import Rate

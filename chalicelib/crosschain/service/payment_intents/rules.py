@@ -9,8 +9,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata import permit2
-from chalicelib.chains.calldata.permit2 import PaymentPermit
+from chalicelib.chains.calldata.tokens import permit2
+from chalicelib.chains.calldata.tokens.permit2 import PaymentPermit
 from chalicelib.chains.catalogue.tokens import Token, require_token
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, PaymentIntent, Stage
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted

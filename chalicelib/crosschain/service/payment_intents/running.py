@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
-from chalicelib.chains.calldata import erc20, erc2612
+from chalicelib.chains.calldata.tokens import erc20, erc2612
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from chalicelib.chains.calldata import erc2612, permit2
+from chalicelib.chains.calldata.tokens import erc2612, permit2
 from chalicelib.crosschain.service.payment_intents.flows import Offer, SentSignature
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
 from chalicelib.platform.http.errors import details_of

@@ -11,7 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.calldata import across, permit2
+from chalicelib.chains.calldata.bridges import across
+from chalicelib.chains.calldata.tokens import permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.chains.catalogue.networks import find_network

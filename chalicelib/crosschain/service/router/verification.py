@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata.across import QUOTE_SECONDS
+from chalicelib.chains.calldata.bridges.across import QUOTE_SECONDS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.bridges import needs_reset
 from chalicelib.chains.catalogue.networks import Network, require_network

@@ -8,7 +8,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import fee_proxy
 from chalicelib.chains.calldata.abi import WORD, read_uint
-from chalicelib.chains.calldata.across import encode_deposit
+from chalicelib.chains.calldata.bridges.across import encode_deposit
 from chalicelib.chains.calldata.transaction import LoggedDeposit, SentTransaction
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, is_bridgeable, source_networks, source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of

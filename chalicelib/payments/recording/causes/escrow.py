@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.ledger import is_balanced
-from chalicelib.payments.recording import commerce as escrows
 from chalicelib.payments.recording import matching
+from chalicelib.payments.recording.causes import postings
+from chalicelib.payments.recording.causes.refund_totals import count_escrow_refund, remove_refund
 from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.causes.transfers import apply, reverse_payment, subtract_dust
 from chalicelib.payments.recording.changes import OPEN
-from chalicelib.payments.recording.refund_totals import count_escrow_refund, remove_refund
 from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState
@@ -20,19 +20,18 @@ def add_event(state: State, entry: LoggedTransfer) -> None:
     payment, request, event = state.payable.commerce, state.request_of(entry), entry.escrow
     if entry.state not in OPEN:
         return
-    reference = state.stored.references.get(entry.reference_topic)
     if payment is None or request is None or event is None:
-        reason: str | None = "no commerce payment"
-    else:
-        reason = escrows.mismatch(payment, event, reference)
-    if payment is None or request is None or event is None or reason is not None:
-        state.changes.differing.append((entry, reason or ""))
-        state.mark(entry, TransferState.IGNORED)
+        _ignore(state, entry, "no commerce payment")
+        return
+    reference = state.stored.references.get(entry.reference_topic)
+    reason = postings.mismatch(payment, event, reference)
+    if reason is not None:
+        _ignore(state, entry, reason)
         return
     known = state.ledger.get(entry.transfer_id)
-    posting = escrows.post(payment, request, entry, known, reference, state.context)
+    posting = postings.post(payment, request, entry, known, reference, state.context)
     _put_posting(state, posting, entry)
-    transfer = escrows.transfer_of_capture(posting.payment, entry)
+    transfer = postings.transfer_of_capture(posting.payment, entry)
     if transfer is not None:
         earlier, dollar_rate = state.payment_of(entry), state.stored.dollar_rates.get(entry.transfer_id)
         valuation = Valuation.of_payment(earlier) if earlier else Valuation(event.amount, dollar_rate=dollar_rate)
@@ -47,11 +46,11 @@ def remove_event(state: State, entry: LoggedTransfer, request: Request) -> None:
     if payment is None or entry.escrow is None:
         return
     if entry.escrow.kind is EscrowEventKind.PRE_APPROVED:
-        known = escrows.entry_of(payment, entry, state.stored.references.get(entry.reference_topic))
-    posting = escrows.undo(payment, request, known, state.context) if known is not None else None
+        known = postings.entry_of(payment, entry, state.stored.references.get(entry.reference_topic))
+    posting = postings.undo(payment, request, known, state.context) if known is not None else None
     if posting is None:
         return
-    transfer = escrows.transfer_of_capture(payment, entry)
+    transfer = postings.transfer_of_capture(payment, entry)
     _put_posting(state, posting, entry)
     if transfer is not None and state.payment_of(entry) is not None:
         reverse_payment(state, transfer, posting.request)
@@ -66,13 +65,18 @@ def move_event(state: State, entry: LoggedTransfer, successor: LoggedTransfer) -
     """Gives the entry of an event its new block."""
     posted = state.ledger.get(entry.transfer_id)
     if posted is not None:
-        voided, moved = escrows.move(posted, successor)
+        voided, moved = postings.move(posted, successor)
         earlier = state.ledger.get(successor.transfer_id)
         state.put_entry(entry.transfer_id, voided)
         state.put_entry(successor.transfer_id, replace(moved, version=earlier.version if earlier else 0))
 
 
-def _put_posting(state: State, posting: escrows.Posting, entry: LoggedTransfer) -> None:
+def _ignore(state: State, entry: LoggedTransfer, reason: str) -> None:
+    state.changes.differing.append((entry, reason))
+    state.mark(entry, TransferState.IGNORED)
+
+
+def _put_posting(state: State, posting: postings.Posting, entry: LoggedTransfer) -> None:
     before = state.payable
     state.changes.payable = replace(before, commerce=posting.payment)
     state.changes.put(posting.payment)
@@ -92,7 +96,7 @@ def _put_posting(state: State, posting: escrows.Posting, entry: LoggedTransfer) 
 def _add_refund(state: State, entry: LoggedTransfer) -> None:
     """Adds the line of a refund by the escrow; nothing for another event."""
     payment, request = state.payable.commerce, state.request_of(entry)
-    sent = escrows.transfer_of_refund(payment, entry) if payment is not None else None
+    sent = postings.transfer_of_refund(payment, entry) if payment is not None else None
     if request is None or sent is None:
         return
     known, dollar_rate = state.sent_refunds.get(entry.transfer_id), state.stored.dollar_rates.get(entry.transfer_id)

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import rules
-from chalicelib.payments.recording.changes import Changes, RecordedId, Stored
+from chalicelib.payments.recording.changes import Changes, RecordedId, Stored, recorded_ids
 from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests.payments.records import Payment, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
@@ -27,8 +26,8 @@ class State:
         self.part, self.stored, self.accepted, self.context = part, stored, accepted, context
         self.payments, self.unmatched = dict(stored.payments), dict(stored.unmatched)
         self.refunds, self.ledger = dict(stored.refunds), dict(stored.ledger)
-        self.sent_refunds = dict(stored.returned)
-        self.ids = rules.ids(payable, stored.entries.values())
+        self.sent_refunds = dict(stored.sent_refunds)
+        self.ids = recorded_ids(payable, stored.entries.values())
 
     @property
     def payable(self) -> Payable:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from chalicelib.offramp.core.rules import Notification
 from chalicelib.payments.recording import matching, rules, valuing
+from chalicelib.payments.recording.causes.offramps import follow_payment
 from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.changes import RecordedId
 from chalicelib.payments.recording.matching import Decision
-from chalicelib.payments.recording.offramps import follow_payment
 from chalicelib.payments.recording.valuing import Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request

@@ -165,8 +165,8 @@ class Payment(Record):
 class SentRefund(Payment):
     """A transfer that returned something of a request's payments, in the lists of payments beside them.
 
-    `amount` is what of it counts (payments/recording/refund_totals.py), `payer` who sent it, `payee` who received it,
-    and `value` the part of what the payments count that `amount` is of what they moved.
+    `amount` is what of it counts (payments/recording/causes/refund_totals.py), `payer` who sent it, `payee` who
+    received it, and `value` the part of what the payments count that `amount` is of what they moved.
     """
 
     KEY = KeyPattern(PAYMENTS, "RETURNED#{request_id}", "{network}#{tx_hash}#{event_key}")

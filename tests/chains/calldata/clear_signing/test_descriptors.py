@@ -13,17 +13,17 @@ from chalicelib.base.money import MAX_UINT256, format_amount
 from chalicelib.chains.calldata.clear_signing.descriptors import descriptors
 from chalicelib.chains.calldata.clear_signing.fields import UNLIMITED
 from chalicelib.chains.calldata.clear_signing.functions import DISPLAYS
-from chalicelib.chains.calldata.erc20 import approve
-from chalicelib.chains.calldata.erc2612 import TokenPermit
-from chalicelib.chains.calldata.erc2612 import typed_data as token_permit
 from chalicelib.chains.calldata.escrow.signatures import erc3009_typed_data, permit2_typed_data
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.functions import BATCH_TRON, FUNCTIONS
 from chalicelib.chains.calldata.explanations.parts import Argument, Explanation
 from chalicelib.chains.calldata.explanations.wording import time_text
-from chalicelib.chains.calldata.permit2 import typed_data as payment_intent
 from chalicelib.chains.calldata.recurring import typed_data as schedule
-from chalicelib.chains.calldata.token_domains import TokenDomain
+from chalicelib.chains.calldata.tokens.erc20 import approve
+from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
+from chalicelib.chains.calldata.tokens.erc2612 import typed_data as token_permit
+from chalicelib.chains.calldata.tokens.permit2 import typed_data as payment_intent
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import LIFI_DIAMOND, PERMIT2, address_of, contracts_on
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, require_network
@@ -52,7 +52,7 @@ from tests.chains.calldata.clear_signing.wallet import (
 )
 from tests.chains.calldata.explanations.test_bridges import DEPOSIT as BRIDGED
 from tests.chains.calldata.explanations.test_bridges import transaction as bridging
-from tests.chains.calldata.test_permit2 import PERMIT as INTENT
+from tests.chains.calldata.tokens.test_permit2 import PERMIT as INTENT
 from tests.chains.calldata.vector_files import find, folder
 from tests.crosschain.service.router.diamond import Call
 from tests.crosschain.service.router.diamond import data as diamond_data

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.calldata.across import Deposit, HandlerMessage, encode_deposit, encode_message
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.bridges.across import Deposit, HandlerMessage, encode_deposit, encode_message
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.explanations.parts import Explanation
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
-from chalicelib.chains.calldata.safe import bundle
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,
     ACROSS_SPOKE_POOL,

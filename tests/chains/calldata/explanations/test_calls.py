@@ -12,7 +12,6 @@ from chalicelib.base.addresses import DEAD_ADDRESS, ZERO_ADDRESS, evm_address, t
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.calldata.batch import BatchItem, native_hash, pay_batch, pay_tron_batch
 from chalicelib.chains.calldata.conversions.proxy import ConvertedPayment, pay_erc20_converted, pay_native_converted
-from chalicelib.chains.calldata.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS, PaymentInfo
@@ -21,8 +20,9 @@ from chalicelib.chains.calldata.explanations.functions import FUNCTIONS
 from chalicelib.chains.calldata.explanations.parts import ExpectedEvent, Explanation
 from chalicelib.chains.calldata.fee_proxy import pay_erc20, pay_native
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS, SchedulePermit, trigger
-from chalicelib.chains.calldata.safe import bundle
+from chalicelib.chains.calldata.tokens.erc20 import approve, transfer_from
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import bundle
 from chalicelib.chains.catalogue.contracts import address_of
 from tests.chains.calldata.calls import (
     BATCH,

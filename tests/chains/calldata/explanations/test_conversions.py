@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.chains.calldata.batch import BatchItem, pay_batch
 from chalicelib.chains.calldata.conversions.proxy import Conversion, pay_erc20_converted, pay_native_converted
-from chalicelib.chains.calldata.erc20 import approve
 from chalicelib.chains.calldata.explanations.calls import explain_data
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.conversions import on_chain_units

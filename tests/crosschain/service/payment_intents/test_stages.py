@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import decode_deposit
+from chalicelib.chains.calldata.bridges.across import decode_deposit
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.crosschain.service.payment_intents import rules, stages

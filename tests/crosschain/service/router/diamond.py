@@ -6,7 +6,7 @@ from typing import Any
 from eth_abi import encode
 from eth_utils import keccak
 
-from chalicelib.chains.calldata.across import Deposit
+from chalicelib.chains.calldata.bridges.across import Deposit
 from chalicelib.chains.catalogue.contracts import LIFI_DIAMOND, LIFI_RECEIVER, address_of
 from chalicelib.platform.outbound.lifi import QuoteCall
 from tests.fakes.router import answer_of, deposit_of

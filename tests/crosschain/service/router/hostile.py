@@ -11,9 +11,15 @@ from random import Random
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.chains.calldata.across import Deposit, HandlerMessage, decode_message, encode_deposit, encode_message
-from chalicelib.chains.calldata.erc20 import approve, transfer_from
+from chalicelib.chains.calldata.bridges.across import (
+    Deposit,
+    HandlerMessage,
+    decode_message,
+    encode_deposit,
+    encode_message,
+)
 from chalicelib.chains.calldata.fee_proxy import pay_erc20
+from chalicelib.chains.calldata.tokens.erc20 import approve, transfer_from
 from chalicelib.chains.catalogue.bridges import source_networks, source_token
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,

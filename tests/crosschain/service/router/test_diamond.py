@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.chains.calldata.across import decode_message, encode_message
-from chalicelib.chains.calldata.lifi import decode_diamond, decode_receiver_message
+from chalicelib.chains.calldata.bridges.across import decode_message, encode_message
+from chalicelib.chains.calldata.bridges.lifi import decode_diamond, decode_receiver_message
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.crosschain.core.bridged_calls import read_source

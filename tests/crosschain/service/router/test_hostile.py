@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import HandlerMessage, encode_message
-from chalicelib.chains.calldata.erc20 import approve
+from chalicelib.chains.calldata.bridges.across import HandlerMessage, encode_message
+from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, needs_reset, source_networks, source_token
 from chalicelib.crosschain.core.bridged_calls import has_route_times
 from chalicelib.crosschain.service.router.flows import QuoteFailure, quotes

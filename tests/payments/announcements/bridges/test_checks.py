@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import Locked
-from chalicelib.chains.calldata.across import decode_message
-from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, safe_tx_hash
+from chalicelib.chains.calldata.bridges.across import decode_message
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.calldata.across import decode_message, encode_message
+from chalicelib.chains.calldata.bridges.across import decode_message, encode_message
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements.admission import MAX_CLAIMS
 from chalicelib.payments.links.multicalls import flows as multicalls

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chains.calldata.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import address_of
 
 from .calls import unbundled

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata.across import (
+from chalicelib.chains.calldata.bridges.across import (
     DEPOSIT_PARAMETERS,
     Deposit,
     HandlerMessage,

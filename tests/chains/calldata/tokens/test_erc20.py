@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chains.calldata.erc20 import allowance, approve, balance_of, transfer_from
+from chalicelib.chains.calldata.tokens.erc20 import allowance, approve, balance_of, transfer_from
 
 TOKEN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
 

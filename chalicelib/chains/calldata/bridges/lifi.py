@@ -27,7 +27,7 @@ from typing import Any
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import WORD, read_uint
-from chalicelib.chains.calldata.across import Deposit
+from chalicelib.chains.calldata.bridges.across import Deposit
 from chalicelib.chains.calldata.explanations.decode import SELECTOR, Array, Kind, read
 
 START = bytes.fromhex("df87ec62")

@@ -8,10 +8,10 @@ from eth_account.messages import encode_typed_data
 from eth_utils import keccak
 
 from chalicelib.base.signatures import recover_digest
-from chalicelib.chains.calldata import erc3009
-from chalicelib.chains.calldata.delegate import delegated_code, execute_batch
-from chalicelib.chains.calldata.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens import erc3009
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.calldata.wallets.delegate import delegated_code, execute_batch
 
 PAYER, TO, TOKEN = "0x" + "0a" * 20, "0x" + "0b" * 20, "0x" + "0c" * 20
 

@@ -14,7 +14,7 @@ from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata.abi import WORD, address_word, call, members, typed_members, uint_word
-from chalicelib.chains.calldata.token_domains import TokenDomain, domain_of, domain_reads
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain, domain_of, domain_reads
 from chalicelib.chains.calldata.transaction import Call, Transaction
 
 _PERMIT = bytes.fromhex("d505accf")

@@ -12,7 +12,7 @@ from typing import Any
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import address_word, bytes_tail, call, members, typed_members, uint_word
-from chalicelib.chains.calldata.token_domains import TokenDomain, domain_of, domain_reads
+from chalicelib.chains.calldata.tokens.token_domains import TokenDomain, domain_of, domain_reads
 from chalicelib.chains.calldata.transaction import Call, Transaction
 
 _RECEIVE = bytes.fromhex("88b7ab63")

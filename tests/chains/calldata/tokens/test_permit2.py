@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.money import MAX_UINT256
-from chalicelib.chains.calldata import erc2612, permit2
-from chalicelib.chains.calldata.erc2612 import TokenPermit
-from chalicelib.chains.calldata.permit2 import End, PaymentPermit, take, typed_data
+from chalicelib.chains.calldata.tokens import erc2612, permit2
+from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
+from chalicelib.chains.calldata.tokens.permit2 import End, PaymentPermit, take, typed_data
 
 USDC = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
 ACCOUNT, PAYEE = "0xb07D2398d2004378cad234DA0EF14f1c94A530e4", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"

@@ -4,7 +4,7 @@ import pytest
 from eth_abi import encode
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
-from chalicelib.chains.calldata.erc6492 import GAS, MAGIC_SUFFIX, validation, wrap
+from chalicelib.chains.calldata.wallets.erc6492 import GAS, MAGIC_SUFFIX, validation, wrap
 from chalicelib.chains.catalogue.data import load
 
 WALLET, FACTORY = evm_address("0x" + "12" * 20), evm_address("0x" + "34" * 20)

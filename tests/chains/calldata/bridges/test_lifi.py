@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.addresses import evm_address
-from chalicelib.chains.calldata.across import Deposit
-from chalicelib.chains.calldata.lifi import ReceiverMessage, decode_diamond, decode_receiver_message
+from chalicelib.chains.calldata.bridges.across import Deposit
+from chalicelib.chains.calldata.bridges.lifi import ReceiverMessage, decode_diamond, decode_receiver_message
 from tests.crosschain.service.router.diamond import ACROSS, BRIDGE, ID, ONE, Call, data, encoded, message
 
 from .calls import PAYEE, USDC, WALLET

@@ -1,0 +1,1 @@
+"""Calls by contract wallets, and checks of their signatures."""
