@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
 from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, relay_hash
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from chalicelib.checkout.announced import flows as announcements
 from chalicelib.checkout.announced import tracking
 from chalicelib.payments.announced.announcements import Announcement

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.agreement import read_agreed_head
-from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.agreement import agree, read_agreed_facts
 from chalicelib.chains.nodes.bridges.deposits import LoggedReturn
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
+from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.crosschain.service.tracking.chains import newest_deep, search_blocks
 from chalicelib.crosschain.service.tracking.observations import RefundObservation

@@ -11,7 +11,7 @@ from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.agreement import agree, read_agreed_facts, read_agreed_transaction
 from chalicelib.chains.nodes.bridges.deposits import fill_key, relay_hash
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.crosschain.service.router.rules import read_source
 from chalicelib.crosschain.service.tracking.chains import newest_deep
 from chalicelib.crosschain.service.tracking.deposits import deposits_of, request_of
