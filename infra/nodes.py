@@ -19,10 +19,10 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.chains import Chains, host_of
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.protocol import Chain
-from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import MAX_RESPONSE_BYTES, JsonRpcClient
 from chalicelib.payments.scanning import flows as scanning

@@ -47,8 +47,8 @@ ServiceError                         a status and a message that tells the calle
     ├── NodesDisagree          503   two nodes say different things of what decides, in chains.nodes.nodes
     ├── NotConfirmed           503   too few nodes of a network say what decides
     │   ├── TooFewNodes        503   only one of several nodes answers what decides, in chains.nodes.agreement
-    │   └── NotAgreed          503   no other node has a block with payments yet, in payments.scanning.comparison
-    └── InconsistentNode       503   two responses of the node contradict each other, in chains.nodes.logs
+    │   └── NotAgreed          503   no other node has a block with payments yet, in payments.scanning.checks.comparison
+    └── InconsistentNode       503   two responses of the node contradict each other, in chains.nodes.history.logs
 """
 
 from typing import Any

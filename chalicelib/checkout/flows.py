@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTransaction
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.checkout import commerce
 from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.crosschain.children import children

@@ -22,9 +22,9 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTransaction
 from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.accounts.balances import WalletReading
+from chalicelib.chains.nodes.accounts.simulation import Simulation
 from chalicelib.chains.nodes.protocol import Chain
-from chalicelib.chains.nodes.simulation import Simulation
-from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.resources.rules import ResourceQuote
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router.rules import Route

@@ -3,8 +3,8 @@
 An outcome moves money again: what failed is paid in another way, what was taken is spent. So a receipt of one node, or
 that it has none, is not an outcome. Each configured node is asked for the receipt, its block and what was moved, and
 one that is silent or behind delays the outcome. That another transaction has the nonce is proven by that transaction:
-it is searched for in the blocks in which it has to be, and verified by its signature (chains/nodes/nonces.py). Without
-a proof a call stays unknown, with an alarm.
+it is searched for in the blocks in which it has to be, and verified by its signature (chains/nodes/accounts/nonces.py).
+Without a proof a call stays unknown, with an alarm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import every_node, host_of
 from chalicelib.chains.nodes.readings import Receipt, Sight, Sought, UsedNonce
 from chalicelib.platform.services import Services

@@ -9,10 +9,10 @@ import pytest
 from chalicelib.base import errors
 from chalicelib.base.errors import NotConfirmed, Problem, ServiceError, TooManyRequests, Unauthorized, ValidationFailed
 from chalicelib.chains.nodes.agreement import TooFewNodes
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
-from chalicelib.payments.scanning.comparison import NotAgreed
+from chalicelib.payments.scanning.checks.comparison import NotAgreed
 from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.errors import details_of, error_body, phrase_of

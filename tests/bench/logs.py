@@ -9,7 +9,7 @@ from web3 import Web3
 from web3.datastructures import AttributeDict
 
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
-from chalicelib.chains.nodes.logs import decode_transfer
+from chalicelib.chains.nodes.history.logs import decode_transfer
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import find_mismatch

@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.payments.requests.payments.records import Payment
 from infra.local.chain import Chain
 from tests.bench.figures import Figure

@@ -56,9 +56,9 @@ def test_every_path_it_names_exists(document: Document) -> None:
 
 
 def commands(room: str, *options: str) -> str:
-    """What `make test` would run for a room, whatever the `make` was told that these tests are run by."""
-    told = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "SEED", "ROOM", "CHANGED")
-    environment = {name: value for name, value in os.environ.items() if name not in told}
+    """What `make test` would run for a room, whatever options the `make` has that these tests are run by."""
+    given = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "SEED", "ROOM", "CHANGED")
+    environment = {name: value for name, value in os.environ.items() if name not in given}
     command = ["make", "--dry-run", "test", f"ROOM={room}", *options]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment).stdout
 

@@ -15,7 +15,7 @@ from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIVER, address_of
 from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, relay_hash
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement

@@ -23,13 +23,22 @@ from chalicelib.chains.catalogue.contracts import (
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.networks import network_of_chain
 from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
+from chalicelib.chains.nodes.accounts.simulation import Simulation
 from chalicelib.chains.nodes.bridges.deposits import LoggedFill, LoggedReturn, fills_in, sum_of_sent_tokens
 from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.reads import EscrowState
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.headers import BlockLogs
-from chalicelib.chains.nodes.logs import (
+from chalicelib.chains.nodes.history.block_headers import BlockLogs
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import (
+    BlockPayments,
+    BlockRefused,
+    Disconnected,
+    RangeReading,
+    RangeTooLarge,
+)
+from chalicelib.chains.nodes.history.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
     TRANSFER_TOPIC,
@@ -37,9 +46,9 @@ from chalicelib.chains.nodes.logs import (
     BlockRange,
     Checkpoint,
 )
+from chalicelib.chains.nodes.history.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.names.reads import Answer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, ends_of
-from chalicelib.chains.nodes.ranges import BlockPayments, BlockRefused, Disconnected, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.readings import (
     AccountReading,
     PlainAddressState,
@@ -50,12 +59,9 @@ from chalicelib.chains.nodes.readings import (
     TokenBalances,
     UsedNonce,
 )
-from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.chains.nodes.safes.reads import SafeEvent
-from chalicelib.chains.nodes.simulation import Simulation
 from chalicelib.chains.nodes.tron import BroadcastResult
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import reference_topic

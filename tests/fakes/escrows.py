@@ -18,9 +18,9 @@ from chalicelib.chains.calldata.escrow.payment_info import INFO_BYTES, PaymentIn
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.chains.nodes.escrow import transfers as escrow_transfers
 from chalicelib.chains.nodes.escrow.reads import EscrowState
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.service import flows as commerce
 from chalicelib.commerce.service import operating

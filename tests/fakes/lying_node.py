@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import (
     AccountReading,
@@ -106,7 +106,7 @@ class LyingNode:
         return self.lies.amount if self.lies.verdict(raw) else 0
 
     def used_nonces(self, sender: str, numbers: Sequence[int], blocks: BlockRange) -> tuple[UsedNonce, ...]:
-        """One without a right signature is not taken from a node (chains/nodes/nonces.py), so it can only leave some out."""
+        """One without a right signature is not taken from a node (chains/nodes/accounts/nonces.py), so it can only leave some out."""
         return () if self.lies_about(BLOCKS) else self.chain.used_nonces(sender, numbers, blocks)
 
     def token_balances(self, account: str, tokens: Sequence[str]) -> TokenBalances:

@@ -10,7 +10,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.readings import (
     AccountReading,
     Receipt,

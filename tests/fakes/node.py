@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse, ResponseTimeout
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chains.nodes.tron import TronChain

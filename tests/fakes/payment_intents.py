@@ -17,7 +17,7 @@ from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents import running as intent_running
 from chalicelib.crosschain.service.payment_intents import store as intent_store

@@ -11,7 +11,7 @@ from typing import Any
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata import recurring as recurring_calldata
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
-from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import Frequency

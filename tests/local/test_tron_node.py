@@ -16,7 +16,7 @@ from chalicelib.base.addresses import tron_to_evm
 from chalicelib.chains.calldata import fee_proxy
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.payments.requests.references import reference_topic
 from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import TronNode

@@ -18,8 +18,8 @@ from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import ProxyTransfer
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.logs import ProxyTransfer
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from infra.local.chain import Chain
 from infra.local.escrow import local_escrow
 from tests.chains.calldata.calls import unquoted

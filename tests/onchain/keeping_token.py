@@ -3,7 +3,7 @@
 They have Transfer logs and no balances: every wallet has, and has allowed, all there is.
 """
 
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from tests.onchain.hostile import assemble
 
 ONE_PERCENT = "0x2710 0x26ac 0x44 CALLDATALOAD MUL DIV"

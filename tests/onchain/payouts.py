@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.fee_proxy import pay_erc20
 from chalicelib.chains.calldata.recurring import digest, typed_data
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, RECURRING_PROXY, address_of
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.recurring import flows as recurring

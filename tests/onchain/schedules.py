@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.recurring import SchedulePermit, digest, trigger
 from chalicelib.chains.calldata.reverts import revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC
 from infra.local.bytecode import DEPLOYER
 from infra.local.chain import Chain, RpcError
 from tests.onchain.payer import FUSDC

@@ -16,8 +16,8 @@ from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY, address_of
 from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.logs import LoggedConversion, ProxyTransfer
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.logs import LoggedConversion, ProxyTransfer
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.payments.requests.references import reference_topic
 from infra.local.chain import Chain
 from infra.local.feeds import set_feed, set_rounds

@@ -16,8 +16,8 @@ from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo, payment_
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
 from chalicelib.chains.nodes.escrow.reads import EscrowState
-from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.logs import BlockRange
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from infra.local.chain import Chain
 from tests.onchain.commerce import FEE_RECEIVER, MERCHANT, NO_FEE, OPERATOR, Commerce
 

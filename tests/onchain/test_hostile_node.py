@@ -24,12 +24,12 @@ from chalicelib.chains.calldata.fee_proxy import pay_erc20
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.log_ranges import Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes, one_node
-from chalicelib.chains.nodes.ranges import Disconnected, RangeTooLarge
 from chalicelib.chains.proofs import headers
 from chalicelib.chains.proofs.rlp import encode, list_root
-from chalicelib.payments.scanning.absence import TRIAL, Known, choose_headers, weigh
+from chalicelib.payments.scanning.checks.absence import TRIAL, Known, choose_headers, weigh
 from chalicelib.payments.scanning.records import Cursor, Evidence
 from infra.local.chain import Chain
 from tests.fakes.metrics import FakeMetrics

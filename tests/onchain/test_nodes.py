@@ -26,8 +26,8 @@ from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, TRON_B
 from chalicelib.chains.catalogue.networks import find_network as known_network
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.history.logs import BlockRange
+from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.tron import TronChain
 from infra.local.chain import Chain
 from infra.local.safe import Safe

@@ -5,7 +5,7 @@ import pytest
 from chalicelib.base.addresses import evm_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FakeChains

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Store, Write
 from chalicelib.relayer import flows, store

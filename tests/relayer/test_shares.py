@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, address_of
+from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
-from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, reservations, rules, store
 from chalicelib.relayer.holdings.records import Move

@@ -14,13 +14,13 @@ from chalicelib.base.addresses import evm_address, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.catalogue.contracts import BATCH, ERC20_FEE_PROXY, NATIVE_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.tokens import token_at, token_with_id
-from chalicelib.chains.nodes import ranges
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, BlockRange, Checkpoint
+from chalicelib.chains.nodes.history import log_ranges
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.receipts import BlockReceipts
 from chalicelib.chains.nodes.nodes import Nodes
-from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.readings import Receipt
-from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 from chalicelib.chains.proofs.headers import Checked, Forged, NotChecked
@@ -284,7 +284,7 @@ class FaultyNode:
         self.full_blocks += 1
         client: Any = CappedHttp(self.chain)
         node = JsonRpcClient(self.network, client)
-        return replace(ranges.read_range(node, blocks, after, self.chain.escrow), headers=reading.headers)
+        return replace(log_ranges.read_range(node, blocks, after, self.chain.escrow), headers=reading.headers)
 
     def read_headers(self, numbers: Sequence[int]) -> tuple[Checked, ...]:
         self._answer()

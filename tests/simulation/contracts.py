@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.chains.calldata.reverts import ALREADY_MADE, NOT_DUE_YET
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
-from chalicelib.chains.nodes.wallets import TokenReading, WalletReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from tests.fakes.bridge import DESTINATION, SOURCE, Bridge, Sent, transferred
 from tests.fakes.escrows import CURRENCY, OPERATOR, Escrow
 from tests.fakes.mempool import Raw

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chalicelib.chains.nodes.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
 from chalicelib.chains.nodes.rpc.http_client import HttpResponse
 from tests.fakes.chain import Block, FakeChain
 

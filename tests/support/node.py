@@ -6,7 +6,7 @@ At /jsonrpc and /wallet it is a Tron node: one call per request, and it accepts 
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -71,15 +71,8 @@ class Node:
 
     def reset(self) -> None:
         """Restores a wallet with balances and no allowance, and a node that works."""
-        self.native, self.balance, self.allowance, self.gas_price = 10**18, 10**12, 0, 10**9
-        self.batch_fee, self.contracts, self.safes, self.refuses_approval = 0, set(), set(), False
-        self.transactions = {}
-        self.answers_with, self.status = None, 200
-        self.answers_no_broadcast = False
-        self.parameters, self.resources, self.energy, self.reverts, self.found = {}, {}, 31_000, set(), {}
-        self.asked.clear()
-        self.sent.clear()
-        self.verdict = {}
+        for each in fields(self):
+            setattr(self, each.name, each.default if each.default is not MISSING else each.default_factory())  # type: ignore[misc]
 
     def close(self) -> None:
         self.server.shutdown()

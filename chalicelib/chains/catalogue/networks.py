@@ -52,7 +52,7 @@ class RelayerLimits:
 
 @frozen
 class AbsencePolicy:
-    """How it is known that blocks have no more payments than a node lists (payments/scanning/absence.py).
+    """How it is known that blocks have no more payments than a node lists (payments/scanning/checks/absence.py).
 
     The headers of each block are read, or of one in `headers_every`, or none with 0. The reading goes on after blocks
     of which the evidence is `moves_on` at least. `receipts_recorded_below` is the block from which on no receipts of

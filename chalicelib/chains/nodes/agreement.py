@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.readings import Agreed
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import SentTransaction
     from chalicelib.chains.nodes.evm import EvmChain
-    from chalicelib.chains.nodes.logs import BlockFacts
+    from chalicelib.chains.nodes.history.logs import BlockFacts
     from chalicelib.chains.nodes.nodes import NodesDisagree
     from chalicelib.chains.nodes.protocol import Chain
 

@@ -9,28 +9,19 @@ from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.escrows import EscrowContracts
-from chalicelib.chains.nodes import (
-    blocks,
-    headers,
-    nonces,
-    proofs,
-    ranges,
-    receipts,
-    relaying,
-    sent,
-    token_permits,
-    wallets,
-)
+from chalicelib.chains.nodes.accounts import balances, nonces, relaying, sent, token_permits
+from chalicelib.chains.nodes.accounts.simulation import Simulation, Simulator
 from chalicelib.chains.nodes.bridges import deposits
 from chalicelib.chains.nodes.conversions import past_rates
 from chalicelib.chains.nodes.conversions import rates as conversion_rates
 from chalicelib.chains.nodes.escrow import reads as escrow_reads
 from chalicelib.chains.nodes.escrow.reads import EscrowState
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history import block_headers, blocks, log_ranges, proofs, receipts
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.names import reads as name_reads
 from chalicelib.chains.nodes.plain_transfers import reads as plain_transfer_reads
-from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
 from chalicelib.chains.nodes.rpc.jsonrpc import (
@@ -44,7 +35,6 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
 )
 from chalicelib.chains.nodes.rpc.receipts import find_receipts
 from chalicelib.chains.nodes.safes import reads as safe_reads
-from chalicelib.chains.nodes.simulation import Simulation, Simulator
 
 
 class EvmChain:
@@ -81,22 +71,22 @@ class EvmChain:
         headers: Sequence[int] = (),
         again: BlockRange | None = None,
     ) -> RangeReading:
-        return ranges.read_range(self.node, blocks, after, self.escrow, headers, again)
+        return log_ranges.read_range(self.node, blocks, after, self.escrow, headers, again)
 
     def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
-        return ranges.read_payments(self.node, wanted, self.escrow)
+        return log_ranges.read_payments(self.node, wanted, self.escrow)
 
-    read_transfers = on_node(ranges.read_transfers)
-    read_headers = on_node(headers.read_headers)
-    read_block_logs = on_node(headers.read_block_logs)
+    read_transfers = on_node(log_ranges.read_transfers)
+    read_headers = on_node(block_headers.read_headers)
+    read_block_logs = on_node(block_headers.read_block_logs)
     find_receipts = on_node(find_receipts)
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
-    read_wallet = on_node(wallets.read_by_multicall)
-    read_funds = on_node(wallets.read_funds)
-    read_batch_fee = on_node(wallets.read_batch_fee)
-    has_code = on_node(wallets.has_code)
-    read_codes = on_node(wallets.read_codes)
+    read_wallet = on_node(balances.read_by_multicall)
+    read_funds = on_node(balances.read_funds)
+    read_batch_fee = on_node(balances.read_batch_fee)
+    has_code = on_node(balances.has_code)
+    read_codes = on_node(balances.read_codes)
 
     @unavailable_if_malformed
     def would_revert(self, sender: str, to: str, data: str) -> bool:

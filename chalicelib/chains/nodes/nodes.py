@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
-from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc.http_client import TOTAL_SECONDS
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError

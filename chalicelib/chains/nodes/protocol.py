@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import Transaction
     from chalicelib.chains.catalogue.escrows import EscrowContracts
-    from chalicelib.chains.nodes.full_blocks import LogFilter
-    from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
-    from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
-    from chalicelib.chains.nodes.receipts import BlockReceipts, PaidTransfer, PaymentSender
+    from chalicelib.chains.nodes.accounts.balances import WalletReading
+    from chalicelib.chains.nodes.accounts.simulation import Simulation
+    from chalicelib.chains.nodes.history.full_blocks import LogFilter
+    from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+    from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint
+    from chalicelib.chains.nodes.history.receipts import BlockReceipts, PaidTransfer, PaymentSender
     from chalicelib.chains.nodes.rpc.receipts import RawReceipts
-    from chalicelib.chains.nodes.simulation import Simulation
-    from chalicelib.chains.nodes.wallets import WalletReading
 
 
 

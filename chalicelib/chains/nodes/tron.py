@@ -15,10 +15,13 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import recover_digest
 from chalicelib.chains.calldata.reverts import printable, revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes import blocks, ranges, receipts, sent, wallets
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
-from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.accounts import balances, sent
+from chalicelib.chains.nodes.accounts.balances import WalletReading
+from chalicelib.chains.nodes.accounts.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
+from chalicelib.chains.nodes.history import blocks, log_ranges, receipts
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
 from chalicelib.chains.nodes.resources import reading as resources
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
@@ -30,8 +33,6 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     unavailable_if_malformed,
 )
 from chalicelib.chains.nodes.rpc.receipts import find_receipts
-from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
-from chalicelib.chains.nodes.wallets import WalletReading
 
 _LONGEST_CODE = 64
 _LONGEST_RESPONSE = 1024 * 1024
@@ -93,12 +94,12 @@ class TronChain:
         headers: Sequence[int] = (),
         again: BlockRange | None = None,
     ) -> RangeReading:
-        return ranges.read_range(self.node, blocks, after, again=again)
+        return log_ranges.read_range(self.node, blocks, after, again=again)
 
     def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
-        return ranges.read_payments(self.node, wanted)
+        return log_ranges.read_payments(self.node, wanted)
 
-    read_transfers = on_node(ranges.read_transfers)
+    read_transfers = on_node(log_ranges.read_transfers)
     find_receipts = on_node(find_receipts)
     read_receipts = on_node(receipts.read_receipts)
     payers_of = on_node(receipts.payers_of)
@@ -107,13 +108,13 @@ class TronChain:
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
     ) -> WalletReading:
         """Balances in sun and base units. The gas price is the price of energy in sun, the batch fee always 0."""
-        return wallets.read_one_by_one(self.node, wallet, tokens, spender)
+        return balances.read_one_by_one(self.node, wallet, tokens, spender)
 
     def read_batch_fee(self) -> int:
         """Always 0: the batch contract of tron has no fee."""
         return 0
 
-    has_code = on_node(wallets.has_code)
+    has_code = on_node(balances.has_code)
 
     @unavailable_if_malformed
     def would_revert(self, sender: str, to: str, data: str) -> bool:

@@ -6,9 +6,9 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import Checkout, join_checkouts
 from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
 from chalicelib.checkout.rules import PayOptions
 from chalicelib.crosschain.service.router import flows as router

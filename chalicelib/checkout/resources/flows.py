@@ -6,9 +6,9 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata.checkout import Checkout
 from chalicelib.chains.calldata.explanations.parts import Explanation
+from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.chains.nodes.nodes import every_node
 from chalicelib.chains.nodes.tron import TronChain
-from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.resources.rules import (
     MARGIN_PERCENT,
     OutOfEnergy,

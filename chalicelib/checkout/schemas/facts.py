@@ -6,8 +6,8 @@ from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.simulation import Simulation
-from chalicelib.chains.nodes.wallets import WalletReading
+from chalicelib.chains.nodes.accounts.balances import WalletReading
+from chalicelib.chains.nodes.accounts.simulation import Simulation
 from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.resources.schemas import resources_answer
 from chalicelib.checkout.schemas.pay import BatchCallAnswer, CallsAnswer, ConversionAnswer, FeeAnswer, InsufficientToken

@@ -13,8 +13,8 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.agreement import TooFewNodes, agree, read_agreed_facts, read_agreed_transaction
-from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
 from chalicelib.payments.announcements import rules
 from chalicelib.payments.announcements.admission import names_payment, pays_link, requests_paid_by

@@ -17,7 +17,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.nodes.logs import LoggedConversion
+from chalicelib.chains.nodes.history.logs import LoggedConversion
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import part_asked, to_pay, value_of
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind

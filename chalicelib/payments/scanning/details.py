@@ -15,9 +15,9 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.networks import Network
+    from chalicelib.chains.nodes.history.receipts import PaymentSender
     from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
     from chalicelib.chains.nodes.protocol import Chain
-    from chalicelib.chains.nodes.receipts import PaymentSender
     from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 
 RECEIPTS_PER_TICK = {"evm": 500, "tron": 20}
@@ -72,7 +72,7 @@ class Details:
         """Only for tokens of the catalogue, because no others are payments. The escrow names its payers itself, and an
         address for plain transfers has none."""
         from chalicelib.chains.catalogue.tokens import token_of_log
-        from chalicelib.chains.nodes.receipts import PaidTransfer
+        from chalicelib.chains.nodes.history.receipts import PaidTransfer
 
         transfers = (each for each in entries if each.escrow is None and each.emptied_address is None)
         wanted = [each for each in transfers if token_of_log(each.network, each.token_address) is not None]

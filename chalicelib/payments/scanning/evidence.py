@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.scanning.records import Evidence, Weak, WeakRange
 
 MOST_RANGES = 16

@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS, Network, find_network, require_network
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import one_node
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeReading, RangeTooLarge
-from chalicelib.payments.scanning import absence, comparison, nodes, ranges, rules, store
-from chalicelib.payments.scanning.absence import Known
-from chalicelib.payments.scanning.again import due_with_new, read_again
-from chalicelib.payments.scanning.comparison import NotAgreed
+from chalicelib.payments.scanning import ranges, rules, store
+from chalicelib.payments.scanning.checks import absence, comparison, nodes
+from chalicelib.payments.scanning.checks.absence import Known
+from chalicelib.payments.scanning.checks.again import due_with_new, read_again
+from chalicelib.payments.scanning.checks.comparison import NotAgreed
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.ranges import Found

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.logs import BlockRange, ProxyTransfer
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange, ProxyTransfer
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.rpc.receipts import logs_in
-from chalicelib.chains.nodes.transfers import transfers_of
-from chalicelib.payments.scanning import comparison, ranges, rules, store, transfer_log
-from chalicelib.payments.scanning.comparison import Compared
+from chalicelib.payments.scanning import ranges, rules, store, transfer_log
+from chalicelib.payments.scanning.checks import comparison
+from chalicelib.payments.scanning.checks.comparison import Compared
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer, TransferState

@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.networks import find_network
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.nodes import NodesDisagree
-from chalicelib.payments.scanning import flows, nodes, rules, store
+from chalicelib.payments.scanning import flows, rules, store
+from chalicelib.payments.scanning.checks import nodes
 from chalicelib.payments.scanning.evidence import count_unproved
 from chalicelib.platform.metrics import LAG
 from chalicelib.platform.services import Services

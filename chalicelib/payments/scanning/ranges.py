@@ -5,13 +5,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, InconsistentNode, ProxyTransfer, with_block_times
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeReading, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import (
+    BlockRange,
+    Checkpoint,
+    InconsistentNode,
+    ProxyTransfer,
+    with_block_times,
+)
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
-from chalicelib.chains.nodes.ranges import BlockRefused, RangeReading, RangeTooLarge
-from chalicelib.chains.nodes.transfers import transfers_of
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.scanning import comparison, evidence, rules, store, transfer_log, watching
+from chalicelib.payments.scanning import evidence, rules, store, transfer_log, watching
+from chalicelib.payments.scanning.checks import comparison
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.records import (
     Cursor,
@@ -77,7 +84,7 @@ def match_transfers(
     dated = [replace(each, paid_at=stored[ids[each]].paid_at) for each in kept]
     new = [each for each in ids if each not in kept]
     if new:
-        from chalicelib.payments.scanning.arrivals import transfer_filters  # most ticks find no payment
+        from chalicelib.payments.scanning.checks.arrivals import transfer_filters  # most ticks find no payment
 
         read = chain.read_transfers(transfer_filters(new))
         dated += with_block_times(new, {number: each.facts for number, each in read.items()})
@@ -144,7 +151,7 @@ def not_found_again(
     missing = transfer_log.missing(logged, found)
     if not missing:
         return Found(), False
-    from chalicelib.payments.scanning.reversal import to_reverse  # most messages take nothing back
+    from chalicelib.payments.scanning.checks.reversal import to_reverse  # most messages take nothing back
 
     gone, is_open = to_reverse(services, chain, missing, details.deadline)
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open

@@ -9,7 +9,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
 from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint, LoggedConversion
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.readings import Agreed
@@ -200,7 +200,7 @@ class TransferState(StrEnum):
 
 @frozen
 class TransferId:
-    """Identifies a transfer in a block. `event_key` is its own in its transaction (chains/nodes/logs.py)."""
+    """Identifies a transfer in a block. `event_key` is its own in its transaction (chains/nodes/history/logs.py)."""
 
     block_number: int
     block_hash: str
@@ -212,12 +212,12 @@ class TransferId:
 class LoggedTransfer(Record):
     """A transfer that has the reference of a request, in a block that was confirmed when it was read.
 
-    Its fields are those of the event (chains/nodes/logs.py), but `amount` and `fee_amount` are what arrived of them
-    (arrivals.py). `payable_id` is that of the reference's request when it
-    was read. `payer` is who paid, as its network writes addresses; None if the receipt does not show it. `conversion`
-    is set if a conversion proxy paid it, and `path_amount` is then what it would have moved by the path of the
-    catalogue, None if that is not known (payments/scanning/details.py). `value` is what it counts for once it is
-    SUMMED, in the units of the request's amount.
+    Its fields are those of the event (chains/nodes/history/logs.py), but `amount` and `fee_amount` are what arrived of
+    them (checks/arrivals.py). `payable_id` is that of the reference's request when it was read. `payer` is who paid, as
+    its network writes addresses; None if the receipt does not show it. `conversion` is set if a conversion proxy paid
+    it, and `path_amount` is then what it would have moved by the path of the catalogue, None if that is not known
+    (payments/scanning/details.py). `value` is what it counts for once it is SUMMED, in the units of the request's
+    amount.
     """
 
     KEY = KeyPattern(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
 from chalicelib.payments.scanning.evidence import (
     count_unproved,
@@ -253,8 +253,8 @@ def advance(
     """The cursor after all blocks up to `last` were read, and are known by `evidence`; its limit grows slowly back to
     `max_range`.
 
-    `time` is the timestamp of the block. After a block that `is_full` (chains/nodes/full_blocks.py) the next one is
-    read alone, too: whoever fills blocks fills many, and a range with one of them is refused.
+    `time` is the timestamp of the block. After a block that `is_full` (chains/nodes/history/full_blocks.py) the next
+    one is read alone, too: whoever fills blocks fills many, and a range with one of them is refused.
     """
     grown = min(cursor.range_limit + cursor.range_limit // 16 + 1, max_range)
     return replace(

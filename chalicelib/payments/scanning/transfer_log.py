@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from chalicelib.base.frozen import frozen, make_from
-from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.history.logs import InconsistentNode, ProxyTransfer
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.requests.plain_transfers import store as plain_transfer_store
 from chalicelib.platform.services import Services

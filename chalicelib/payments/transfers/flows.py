@@ -7,9 +7,9 @@ from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.chains.nodes.nodes import NodesDisagree, first_node_of
 from chalicelib.chains.nodes.readings import Agreed
-from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof

@@ -14,8 +14,8 @@ from chalicelib.base.money import BaseUnits, format_amount, parse_amount
 from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.chains.nodes.readings import Agreed
-from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.matching import select_confirmed

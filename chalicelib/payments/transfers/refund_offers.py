@@ -15,7 +15,7 @@ from chalicelib.chains.calldata.explanations.parts import Explanation
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.receipts import PaidTransfer
+from chalicelib.chains.nodes.history.receipts import PaidTransfer
 from chalicelib.payments.requests.payments.records import Payment, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.references import payment_reference, reference_topic

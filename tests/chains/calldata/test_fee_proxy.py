@@ -119,7 +119,9 @@ def test_an_amount_outside_uint256_is_refused(amount: int) -> None:
 
 def test_building_a_payment_imports_no_abi_or_hashing_library() -> None:
     code = (
-        "import sys; from chalicelib.chains.calldata.explanations import calls; from chalicelib.chains.calldata import batch, erc20, fee_proxy, multicall3, safe; "
+        "import sys; from chalicelib.chains.calldata.explanations import calls; "
+        "from chalicelib.chains.calldata import batch, fee_proxy, multicall3; from chalicelib.chains.calldata.tokens import erc20; "
+        "from chalicelib.chains.calldata.wallets import safe; "
         f"fee_proxy.pay_erc20('sepolia', token={TOKEN!r}, payee={PAYEE!r}, amount=1, reference=b'12345678'); "
         "print([m for m in sys.modules if m.split('.')[0] in ('eth_abi', 'eth_utils', 'web3', 'Crypto')])"
     )

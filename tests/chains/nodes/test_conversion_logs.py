@@ -13,14 +13,14 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
-from chalicelib.chains.nodes.logs import (
+from chalicelib.chains.nodes.history.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
     InconsistentNode,
     LoggedConversion,
     ProxyTransfer,
 )
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.transfers import transfers_of
 
 NETWORK = "mainnet"
 ERC20_PROXY, NATIVE_PROXY = (address_of(name, NETWORK) for name in ("Erc20ConversionProxy", "EthConversionProxy"))

@@ -15,8 +15,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.conversions import conversion_proxy, on_chain_units
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.payments.recording.valuing import Accepted, needs_valuation_rate, valuation
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning.transfer_log import PayableId, entries_of

@@ -16,8 +16,8 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, InconsistentNode, ProxyTransfer
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from tests.chains.calldata.calls import COLLECTOR, ESCROW, INFO, PAYEE, WALLET
 
 INFO_TYPE = f"({','.join(kind for _, kind in MEMBERS)})"

@@ -18,15 +18,15 @@ from eth_abi import encode
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes import evm
+from chalicelib.chains.nodes.accounts.balances import TokenReading
+from chalicelib.chains.nodes.accounts.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
-from chalicelib.chains.nodes.ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
+from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.safes.reads import SAFE_TOPICS, SafeEvent
-from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
-from chalicelib.chains.nodes.wallets import TokenReading
 from tests.support.patience import patience
 
 HASH = "0x" + "ab" * 32
@@ -390,7 +390,7 @@ def test_reading_a_wallet_and_a_range_loads_no_library_for_chains_and_not_reques
     script = """
 import sys
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 chain = EvmChain("sepolia", sys.argv[1])
 chain.read_wallet("0x" + "11" * 20, [], "0x" + "33" * 20)
 chain.read_range(BlockRange(5, 9), None)

@@ -10,12 +10,12 @@ from chalicelib.chains.nodes.bridges.deposits import sum_of_sent_tokens, token_t
 from chalicelib.chains.nodes.bridges.fills import payments_of_fills
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, TRANSFER_TOPICS
-from chalicelib.chains.nodes.proofs import _sum_of_moved
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, TRANSFER_TOPICS
+from chalicelib.chains.nodes.history.proofs import _sum_of_moved
+from chalicelib.chains.nodes.history.receipts import PaidTransfer, _payer
+from chalicelib.chains.nodes.history.transfers import payment_events, transfers_of
 from chalicelib.chains.nodes.readings import Sought, TokenFlow
-from chalicelib.chains.nodes.receipts import PaidTransfer, _payer
-from chalicelib.chains.nodes.transfers import payment_events, transfers_of
 
 SYSTEM = "0xfffffffffffffffffffffffffffffffffffffffe"
 BURN_TOPIC = "0xcc16f5dbb4873280815c1ee09dbd06736cffcc184412cf7a71a0fdb75d397ca5"

@@ -15,9 +15,9 @@ from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, agreeing, one_node, others_of, read_by_another
-from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
 from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError

@@ -10,13 +10,13 @@ import pytest
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, TRANSFER_TOPIC, BlockRange
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, TRANSFER_TOPIC, BlockRange
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.chains.nodes.plain_transfers.reads import ADDRESSES_PER_QUERY, read_plain_address, read_plain_transfers
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
-from chalicelib.chains.nodes.transfers import transfers_of
 
 TOKEN, PAYEE, FEE_TO, OWN = ("0x" + byte * 20 for byte in ("1c", "f1", "c5", "aa"))
 OTHER = "0x" + "bb" * 20

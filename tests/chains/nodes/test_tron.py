@@ -14,12 +14,12 @@ import pytest
 
 from chalicelib.base.errors import BadGateway, ChainUnavailable
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.accounts.simulation import TOO_LARGE, UNKNOWN_STEP, StepResult
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
-from chalicelib.chains.nodes.ranges import RangeTooLarge
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc import http_client
-from chalicelib.chains.nodes.simulation import TOO_LARGE, UNKNOWN_STEP, StepResult
 from chalicelib.chains.nodes.tron import BroadcastResult, TronChain
 from tests.support.patience import patience
 

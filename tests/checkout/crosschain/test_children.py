@@ -9,7 +9,7 @@ from eth_abi import decode
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, BATCH, ERC20_FEE_PROXY, LIFI_DIAMOND, address_of
-from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import MulticallRefused, SetRefused
 from chalicelib.payments.links.multicalls.rules import ExecutionKind

@@ -9,8 +9,8 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.chains.nodes.nodes import NodesDisagree
-from chalicelib.chains.nodes.wallets import TokenReading
 from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.targets import Item

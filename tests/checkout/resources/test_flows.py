@@ -11,9 +11,9 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import Checkout, pay_one, with_approvals
 from chalicelib.chains.calldata.explanations.calls import explain
 from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.tron import TronChain
-from chalicelib.chains.nodes.wallets import WalletReading
 from chalicelib.checkout.resources.flows import check_energy, quote_resources
 from chalicelib.checkout.resources.rules import OutOfEnergy, Problem, ResourceQuote, Step
 from infra.local.scenes import ON_TRON, due_of

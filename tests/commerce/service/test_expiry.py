@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
-from chalicelib.chains.nodes.logs import BlockFacts
+from chalicelib.chains.nodes.history.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.commerce.core.rules import CommerceStatus

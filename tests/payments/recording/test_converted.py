@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.rates import PathRate
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.payments.rates.records import RateSource
 from chalicelib.payments.rates.rules import RateUnavailable, rate_text
 from chalicelib.payments.recording import flows

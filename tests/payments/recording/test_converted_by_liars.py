@@ -10,9 +10,9 @@ import pytest
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.rates import PathRate
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.log_ranges import RangeReading
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.nodes import Nodes
-from chalicelib.chains.nodes.ranges import RangeReading
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import PaymentStatus

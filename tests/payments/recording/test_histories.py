@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chalicelib.base.lists import Named, Span, list_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Record
-from chalicelib.chains.nodes.transfers import transfers_of
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.recording import flows, matching

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
-from chalicelib.chains.nodes.logs import LoggedConversion
+from chalicelib.chains.nodes.history.logs import LoggedConversion
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import to_pay, value_of
 from chalicelib.payments.recording.valuing import Accepted, Valuation, ValuationRate, needs_valuation_rate, valuation

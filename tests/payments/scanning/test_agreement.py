@@ -11,15 +11,16 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.receipts import BlockReceipts
 from chalicelib.chains.nodes.nodes import Nodes
-from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
-from chalicelib.chains.nodes.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus, PayableLink
-from chalicelib.payments.scanning import absence, flows, store
+from chalicelib.payments.scanning import flows, store
+from chalicelib.payments.scanning.checks import absence
 from chalicelib.payments.scanning.jobs import scan_chain, start_scans
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.metrics import COUNTED_LINES

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.conversions.rates import PathRate
-from chalicelib.chains.nodes.receipts import PaidTransfer, PaymentSender
+from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 from chalicelib.payments.requests.records import Request

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.scanning.evidence import (
     FORGOTTEN_AFTER,
     JOINED_WITHIN,

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.records import Record
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
+from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
 from chalicelib.payments.scanning import flows, store

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
-from chalicelib.chains.nodes.ranges import BlockPayments, RangeReading
-from chalicelib.chains.nodes.receipts import BlockReceipts
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.receipts import BlockReceipts
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.records import LinkStatus

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from chalicelib.payments.requests.plain_transfers import store as plain_transfer_store
 from chalicelib.payments.scanning.records import Evidence
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import in_process_aws
-from tests.payments.scanning.test_absence import AMOUNT, Network
+from tests.payments.scanning.checks.test_absence import AMOUNT, Network
 
 
 @pytest.fixture

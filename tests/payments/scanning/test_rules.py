@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import NodeView
 from chalicelib.payments.scanning.records import Cursor, Evidence, NextTarget, NodeCheck, ScanLease, Verification
 from chalicelib.payments.scanning.rules import (

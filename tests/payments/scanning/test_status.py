@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.timestamps import iso
-from chalicelib.chains.nodes.logs import BlockRange
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, NodeCheck
 from chalicelib.payments.scanning.schemas import NetworkStatusAnswer

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.history.logs import InconsistentNode, ProxyTransfer
 from chalicelib.payments.scanning.records import LOG_RETENTION, LoggedTransfer, TransferState, UnrecordedTransfers
 from chalicelib.payments.scanning.transfer_log import (
     REMOVALS_PER_PART,

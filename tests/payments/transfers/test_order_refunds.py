@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.chains.catalogue.tokens import require_token
+from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.chains.nodes.nodes import NodesDisagree
-from chalicelib.chains.nodes.receipts import PaymentSender
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.recording.causes.refunds import MAX_ANNOUNCED
 from chalicelib.payments.requests.payments.records import Direction, Payment, SentRefund

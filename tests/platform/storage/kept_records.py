@@ -26,7 +26,7 @@ from chalicelib.chains.calldata.tokens.permit2 import End as PermitEnd
 from chalicelib.chains.calldata.tokens.permit2 import PaymentPermit
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chains.nodes.logs import BlockRange, Checkpoint, LoggedConversion
+from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint, LoggedConversion
 from chalicelib.commerce.core.records import (
     Collector,
     CommercePayment,

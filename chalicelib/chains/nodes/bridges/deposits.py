@@ -23,9 +23,9 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.calldata.abi import WORD, address_word, bytes_tail, read_uint, uint_word
 from chalicelib.chains.calldata.transaction import Call, LoggedDeposit
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange
-from chalicelib.chains.nodes.ranges import logs_of
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import logs_of
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, BlockRange
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, contract_read, unavailable_if_malformed
 

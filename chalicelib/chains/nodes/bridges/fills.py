@@ -20,9 +20,9 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.catalogue.contracts import ACROSS_HANDLER, LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import LoggedFill, fills_in, token_transfer
-from chalicelib.chains.nodes.logs import InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.history.logs import InconsistentNode, ProxyTransfer
+from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.rpc.hex_values import quantity
-from chalicelib.chains.nodes.transfers import transfers_of
 
 
 @frozen

@@ -21,7 +21,7 @@ from typing import Any
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ERC20_CONVERSION_PROXY, NATIVE_CONVERSION_PROXY
-from chalicelib.chains.nodes.logs import (
+from chalicelib.chains.nodes.history.logs import (
     InconsistentNode,
     LoggedConversion,
     ProxyTransfer,

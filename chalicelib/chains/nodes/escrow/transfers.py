@@ -20,7 +20,7 @@ from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.escrow.payment_info import INFO_BYTES, decode_info
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind, LoggedEscrow
-from chalicelib.chains.nodes.logs import ProxyTransfer
+from chalicelib.chains.nodes.history.logs import ProxyTransfer
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 
 PRE_APPROVED_TOPIC = "0x648e07873d502d2121c8e8dfb7efab466b43a83ef86ada8626ae88cf568becde"

@@ -17,7 +17,7 @@ from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.abi import WORD
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, ProxyTransfer
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, ProxyTransfer
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 
 Log = Mapping[str, Any]

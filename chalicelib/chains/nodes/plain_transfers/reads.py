@@ -8,10 +8,10 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import DEPLOYER
-from chalicelib.chains.nodes.full_blocks import ADDRESSES_PER_QUERY, LogFilter
-from chalicelib.chains.nodes.logs import TRANSFER_TOPIC, BlockRange
+from chalicelib.chains.nodes.history.full_blocks import ADDRESSES_PER_QUERY, LogFilter
+from chalicelib.chains.nodes.history.log_ranges import logs_of
+from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import Log, PlainAddress
-from chalicelib.chains.nodes.ranges import logs_of
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcError, unavailable_if_malformed
 

@@ -14,10 +14,10 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.transaction import Call
-from chalicelib.chains.nodes.blocks import header_hash
-from chalicelib.chains.nodes.full_blocks import LogFilter
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
-from chalicelib.chains.nodes.ranges import check_logs, place_of, with_headers
+from chalicelib.chains.nodes.history.blocks import header_hash
+from chalicelib.chains.nodes.history.full_blocks import LogFilter
+from chalicelib.chains.nodes.history.log_ranges import check_logs, place_of, with_headers
+from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (
     JsonRpcClient,

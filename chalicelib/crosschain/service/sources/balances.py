@@ -10,7 +10,7 @@ from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks,
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, address_of
 from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.wallets import WalletReading
+from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.platform.services import Services
 
 READ_SECONDS = 4

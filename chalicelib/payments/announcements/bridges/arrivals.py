@@ -9,7 +9,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.agreement import agree, comparable_logs, read_agreed_facts
 from chalicelib.chains.nodes.bridges.deposits import UNFILLED, LoggedFill, fills_in, sum_of_sent_tokens
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.payments.announcements.bridges.deposits import request_of
 from chalicelib.payments.announcements.bridges.observations import Arrival, ArrivalObservation

@@ -10,7 +10,7 @@ Calls of one check, at most, besides those of the announced transactions in gene
                   to find the block of the deadline by halves, 20 among a million
 
 A range that a node refuses costs 1 more for each time it is halved, 10 for 1,000 blocks, and a single block that is
-refused as many as chains/nodes/full_blocks.py says.
+refused as many as chains/nodes/history/full_blocks.py says.
 
 A block counts once it is deep enough: on the source chain by its confirmations, on the destination chain once detection
 has read it. Every block that decides something is compared with the canonical one at its height.
@@ -21,8 +21,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.nodes import NodesDisagree
-from chalicelib.chains.nodes.ranges import RangeTooLarge
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements.bridges import rules
 from chalicelib.payments.announcements.bridges.arrivals import read_arrival

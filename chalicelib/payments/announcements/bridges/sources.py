@@ -14,8 +14,8 @@ from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.agreement import agree, read_agreed_facts, read_agreed_head, read_agreed_transaction
 from chalicelib.chains.nodes.bridges.deposits import LoggedReturn, fill_key, relay_hash
-from chalicelib.chains.nodes.logs import BlockRange, InconsistentNode
-from chalicelib.chains.nodes.ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.payments.announcements.bridges.deposits import deposits_of, request_of

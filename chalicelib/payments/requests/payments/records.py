@@ -56,7 +56,7 @@ class Origin:
 @frozen
 class Payment(Record):
     """One confirmed transfer that counts for a request, identified by its transaction and event key
-    (chains/nodes/logs.py).
+    (chains/nodes/history/logs.py).
 
     So it stays the same payment if a fork moves the transaction to another block. `is_announced` means that the
     merchant was notified of it by an event.

@@ -18,8 +18,7 @@ from chalicelib.chains.calldata.bridges.across import (
     encode_deposit,
     encode_message,
 )
-
-from .calls import PAYEE, USDC, WALLET
+from tests.chains.calldata.calls import PAYEE, USDC, WALLET
 
 TYPES = [kind for _, kind in DEPOSIT_PARAMETERS]
 MESSAGE = "((address,bytes,uint256)[],address)"

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from chalicelib.base.addresses import evm_address
 from chalicelib.chains.calldata.bridges.across import Deposit
 from chalicelib.chains.calldata.bridges.lifi import ReceiverMessage, decode_diamond, decode_receiver_message
+from tests.chains.calldata.calls import PAYEE, USDC, WALLET
 from tests.crosschain.service.router.diamond import ACROSS, BRIDGE, ID, ONE, Call, data, encoded, message
-
-from .calls import PAYEE, USDC, WALLET
 
 STRANGER, THERE = "0xC5fdf4076b8F3A5357c5E395ab970B5B54098Fef", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
 DEPOSIT = Deposit(WALLET, PAYEE, USDC, THERE, 12_530_000, 12_500_000, 42161, STRANGER, 1_790_000_000, 1_790_007_200, 30, b"message")

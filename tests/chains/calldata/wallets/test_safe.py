@@ -12,8 +12,7 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import address_of
-
-from .calls import unbundled
+from tests.chains.calldata.calls import unbundled
 
 MULTI_SEND = "0x9641d764fc13c8B624c04430C7356C1C7C8102e2"
 

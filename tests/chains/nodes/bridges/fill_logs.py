@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.contracts import (
     address_of,
 )
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
-from chalicelib.chains.nodes.logs import ERC20_TRANSFER_TOPIC, TRANSFER_TOPIC
+from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, TRANSFER_TOPIC
 
 NETWORK = "arbitrum-one"
 HANDLER, RECEIVER = (address_of(name, NETWORK) for name in (ACROSS_HANDLER, LIFI_RECEIVER))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.chains.nodes.bridges.fills import logs_of_fill, payments_of_fills
-from chalicelib.chains.nodes.logs import InconsistentNode
+from chalicelib.chains.nodes.history.logs import InconsistentNode
 from tests.chains.nodes.bridges.fill_logs import (
     HANDLER,
     MINE,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.money import BaseUnits, Fee
-from chalicelib.chains.nodes.wallets import TokenReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chalicelib.chains.nodes.logs import BlockRange
-from chalicelib.chains.nodes.ranges import BlockRefused, RangeTooLarge
+from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeTooLarge
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.announcements.bridges.sources import RANGES_PER_CHECK, search_blocks
 
 

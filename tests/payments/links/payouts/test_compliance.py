@@ -78,10 +78,10 @@ def test_what_is_for_a_person_whom_the_provider_refuses_is_not_paid_until_it_tak
 
 
 def test_a_child_that_is_refused_later_blocks_its_multicall(shop: Shop) -> None:
-    token, other = made(shop), made(shop, None)
+    token, other = made(shop, "refused as a child"), made(shop, None)
     whole = combined(shop, token, other).json["token"]
     assert shop.get(f"{LINKS}/{whole}/pay").status == 200
-    stored_payer(shop, PERSON, KycStatus.REJECTED)
+    stored_payer(shop, "refused as a child", KycStatus.REJECTED)
     shown = shop.get(f"{LINKS}/{whole}").json
     assert [each["blockReason"] for each in shown["children"]] == ["compliance_failed", None]
     (failure,) = shop.get(f"{LINKS}/{whole}/pay").json["failures"]

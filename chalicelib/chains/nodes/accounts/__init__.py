@@ -1,0 +1,1 @@
+"""The state of accounts, the transactions that they send, and dry runs of these."""

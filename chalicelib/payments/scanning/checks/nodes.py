@@ -1,0 +1,85 @@
+"""Whether the nodes of a network agree; while they do not, nothing is read."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.history.logs import BlockFacts
+from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from chalicelib.payments.scanning import ranges
+from chalicelib.payments.scanning import rules as scan_rules
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.checks.comparison import NotAgreed
+from chalicelib.payments.scanning.records import Cursor, NodeCheck, SilentNode
+from chalicelib.platform.services import Services
+
+if TYPE_CHECKING:
+    from chalicelib.chains.catalogue.networks import Network
+    from chalicelib.chains.nodes.protocol import Chain
+
+
+def compare(services: Services, chain: "Chain", facts: "Network", confirmations: int, cursor: Cursor) -> Cursor:
+    """The cursor with how the network's nodes compare now, stored if that has changed. Without several nodes no call.
+
+    What is wrong is in the log each time. Raises NodesDisagree if they have different times of the newest block that
+    was read.
+    """
+    check, silent, until = None, tuple[SilentNode, ...](), cursor.agreed_until
+    if isinstance(chain, Nodes):
+        views = chain.views(confirmations)
+        check, wrong = scan_rules.compare_nodes(views, block_time(facts))
+        unusable = scan_rules.unusable(views, block_time(facts))
+        after = timedelta(seconds=services.settings.silent_nodes_seconds)
+        heads = {view.host: view.head for view in unusable}
+        silent = scan_rules.still_silent(cursor.silent, heads, 2 * after, services.clock())
+        if wrong:
+            log = services.log.warning if check.agree else services.log.error
+            message = "nodes are not usable" if check.agree else "nodes disagree"
+            log(message, extra={"network": facts.name, "reason": wrong})
+        if check.agree and check.usable > 1:
+            until = _read_agreed_time(chain, cursor) or until
+    compared = replace(cursor, nodes=check, silent=silent, agreed_until=until)
+    return cursor if compared == cursor else ranges.store_cursor(services, compared)
+
+
+def _read_agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
+    """The time of the newest block that was read; None if too few nodes have it. A request to each node."""
+    from chalicelib.chains.nodes.agreement import agree  # few messages compare nodes
+
+    newest = cursor.newest
+    if newest is None:
+        return None
+
+    def words(facts: BlockFacts) -> str:
+        return f"block {newest.number} {facts.hash} is of {facts.time:%FT%TZ}"
+
+    try:
+        facts = agree(chain, lambda node: node.block_facts([newest.number])[newest.number], compared=words).value
+    except NodesDisagree:
+        raise
+    except ChainUnavailable:
+        return None
+    return facts.time if facts.hash == newest.hash else None
+
+
+def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:
+    """Notes which nodes are silent, so that a network does not wait for a dead one; the stored cursor."""
+    services.log.error("transfers wait for another node", extra={"network": cursor.network, "reason": error.reason})
+    silent = scan_rules.silent_nodes(cursor.silent, error.silent, services.clock())
+    return cursor if silent == cursor.silent else ranges.store_cursor(services, replace(cursor, silent=silent))
+
+
+def hold(services: Services, name: str, error: NodesDisagree) -> None:
+    """Keeps a network from being read, because a tick found that its nodes disagree, until a comparison finds that they
+    agree again."""
+    if not error.is_logged:
+        services.log.error("nodes disagree", extra={"network": name, "reason": error.reason})
+    cursor = scan_store.cursor(services.store, name)
+    if cursor is not None:
+        known = cursor.nodes or NodeCheck(2, 2, agree=True)
+        ranges.store_cursor(services, replace(cursor, nodes=replace(known, agree=False)))
+
+
+def block_time(facts: "Network") -> timedelta:
+    return timedelta(milliseconds=facts.block_milliseconds)
