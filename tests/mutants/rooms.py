@@ -36,7 +36,7 @@ TARGETS = {
     "payments/requests": "**/rules.py calendar.py creation.py fields.py permissions.py references.py targets.py recurring.py",
     "payments/links": "**/rules.py creation.py permissions.py multicalls/children.py",
     "payments/payable": "*.py",
-    "payments/announcements": "rules.py admission.py",
+    "payments/announcements": "rules.py admission.py checks.py",
     "payments/scanning": "rules.py transfer_log.py",
     "payments/recording": "rules.py deciding.py causes/*.py changes.py matching.py unmatched.py events.py valuing.py",
     "payments/transfers": "**/rules.py",
