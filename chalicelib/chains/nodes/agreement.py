@@ -52,21 +52,11 @@ def agree(
     preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
     are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
     """
-    from chalicelib.chains.nodes.nodes import host_of, in_order  # for those that read a chain
+    from chalicelib.chains.nodes.nodes import host_of  # for those that read a chain
 
-    nodes, answers = in_order(chain), list[tuple[C, T]]()
-    failure: ChainUnavailable | None = None
-    for node, has_failed in nodes:
-        if has_failed and len(answers) > 1:
-            break
-        try:
-            answers.append((node, read(node)))
-        except ChainUnavailable as error:
-            failure = failure or error
-    if failure is not None and not answers:
-        raise failure
-    if len(answers) < min(len(nodes), 2):
-        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {len(nodes)} nodes")
+    count, answers = _ask_each(chain, read, 2)
+    if len(answers) < min(count, 2):
+        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {count} nodes")
     (first, value), *others = answers
     for other, said in others:
         if compared(said) != compared(value):
@@ -74,6 +64,35 @@ def agree(
             reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
             raise _disagreement(chain, reason)
     return Agreed(chosen([said for _, said in answers]))
+
+
+def read_alike(chain: C, read: Callable[[C], T]) -> T:
+    """What `read` returns of each node that answers, without those that failed lately; one is enough, as a source of
+    another kind confirms it. Raises ChainUnavailable if the answers differ, as they do for a moment if one is behind,
+    or if there is none."""
+    _, ((_, value), *others) = _ask_each(chain, read, 1)
+    if any(said != value for _, said in others):
+        raise ChainUnavailable(f"The nodes of {chain.network} do not say the same")
+    return value
+
+
+def _ask_each(chain: C, read: Callable[[C], T], least: int) -> tuple[int, list[tuple[C, T]]]:
+    """How many nodes there are, and the answers of those that give one; of those that failed lately only while there
+    are fewer than `least`. Raises the first ChainUnavailable if there is none."""
+    from chalicelib.chains.nodes.nodes import in_order
+
+    nodes, answers = in_order(chain), list[tuple[C, T]]()
+    failure: ChainUnavailable | None = None
+    for node, has_failed in nodes:
+        if has_failed and len(answers) >= least:
+            break
+        try:
+            answers.append((node, read(node)))
+        except ChainUnavailable as error:
+            failure = failure or error
+    if failure is not None and not answers:
+        raise failure
+    return len(nodes), answers
 
 
 def _disagreement(chain: "Chain", reason: str) -> "NodesDisagree":
