@@ -10,23 +10,14 @@ from typing import Any
 import pytest
 
 from tests.fakes.lying_at_will import AtWill
-from tests.fakes.lying_node import Liar, served, silent
-from tests.simulation.lied_to import PRODUCTS, Fact, Product
+from tests.fakes.lying_node import Silent, served
+from tests.simulation.lied_to import PRODUCTS
+from tests.simulation.product import Fact, Product
 from tests.support.rehearsed import parts
 
 PER_PART, PARTS = 20, 250
 HONEST, LYING, AFTERWARDS = 30, 8, 40
 """Minutes."""
-
-
-class Silent(Liar):
-    """A node that does not answer while it `is_down`."""
-
-    is_down = True
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.chain, name)
-        return silent if self.is_down and callable(value) else value
 
 
 def serve(product: Product, random: Random) -> tuple[list[AtWill], list[Silent]]:
