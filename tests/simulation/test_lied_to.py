@@ -54,9 +54,9 @@ def lied_to(name: str, seed: int) -> None:
                 liar.stop()
         for node in lost if product.needs_every_node else ():
             node.is_down = minute < ends
-        facts = product.minute()
-        invented = facts.difference(*true[: minute + 1])
-        assert not invented, f"minute {minute}: {invented} by lies"
+        before, facts = facts, product.minute()
+        invented, undone = facts.difference(*true[: minute + 1]), (before & true[-1]) - facts
+        assert not invented and not undone, f"minute {minute}: {invented} by lies, {undone} undone"
         if minute >= ends and facts == true[-1]:
             return
     raise AssertionError(f"{true[-1] - facts} is held though nobody lies")
