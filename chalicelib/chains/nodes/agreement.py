@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.logs import BlockFacts
     from chalicelib.chains.nodes.nodes import NodesDisagree
     from chalicelib.chains.nodes.protocol import Chain
+    from chalicelib.chains.nodes.wallets import WalletReading
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Chain")
@@ -112,6 +113,18 @@ def read_agreed_head(chain: "Chain") -> Agreed[int]:
 def read_agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
     """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
     return agree(chain, lambda node: node.has_code(address))
+
+
+def read_agreed_wallet(
+    chain: "EvmChain", wallet: str, token: str, spender: str, code_of: str
+) -> "Agreed[WalletReading]":
+    """What a wallet has of a token and allows a spender, as one node says; whether there is a contract at the address
+    `code_of`, as all agree: a wallet that is one may not exist where what fails is given back. Raises as `agree`."""
+    return agree(
+        chain,
+        lambda node: node.read_wallet(wallet, [token], spender, code_of=code_of),
+        compared=lambda said: said.is_contract,
+    )
 
 
 def read_agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":
