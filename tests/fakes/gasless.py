@@ -51,8 +51,8 @@ def delegate_code() -> bytes:
 
 
 @dataclass
-class Holdings:
-    """What is so of the token: balances, what its owners allow the fee proxy, and the nonces that are used."""
+class State:
+    """That of the token: balances, what its owners allow the fee proxy, and the nonces that are used."""
 
     balances: Counter[str] = field(default_factory=Counter)
     allowances: Counter[str] = field(default_factory=Counter)
@@ -76,15 +76,15 @@ class Gasless:
         self.world.prices.set("ETH", "USD", "3000")
         self.world.prices.set("USDC", "USD", "1")
         self.account = relayer_flows.account_address(self.services, NETWORK, Role.GASLESS)
-        self.held = Holdings(Counter({PAYER.lower(): HAD}))
+        self.state = State(Counter({PAYER.lower(): HAD}))
         self.delegations = 0
         """How often the account has delegated."""
         self.fails = False
         """Whether payments revert when they are executed, though they succeed before."""
         self.reverted = 0
         self.chain.mempool.executes = self._execute
-        self.chain.mempool.dry_run = lambda to, data: self._run(deepcopy(self.held), to, data)
-        self.chain.mempool.balance_of = lambda account, token: self.held.balances[account.lower()]
+        self.chain.mempool.dry_run = lambda to, data: self._run(deepcopy(self.state), to, data)
+        self.chain.mempool.balance_of = lambda account, token: self.state.balances[account.lower()]
         for name in ("read_wallet", "read_codes", "read_transfer_answers"):
             setattr(self.chain, name, getattr(self, f"_{name}"))
         self.world.scan()
@@ -122,7 +122,7 @@ class Gasless:
     # --- what the contracts and the node do ---
 
     def _read_wallet(self, wallet: str, tokens: Any, spender: str, **others: Any) -> WalletReading:
-        balance, allowance = (of[wallet.lower()] for of in (self.held.balances, self.held.allowances))
+        balance, allowance = (of[wallet.lower()] for of in (self.state.balances, self.state.allowances))
         read = TokenReading(BaseUnits(balance), BaseUnits(allowance))
         return WalletReading(BaseUnits(10**18), dict.fromkeys(tokens, read), BaseUnits(10**9), 0, False)
 
@@ -134,63 +134,63 @@ class Gasless:
     def _read_transfer_answers(self, token: str, payer: str, nonce: str) -> tuple[bytes | None, ...]:
         separator = domain_separator(TokenDomain(token, "USD Coin", "2", 8453).values)
         texts = (uint_word(32) + bytes_tail(each) for each in (b"USD Coin", b"2"))
-        return (*texts, separator, uint_word(bytes.fromhex(nonce[2:]) in self.held.nonces))
+        return (*texts, separator, uint_word(bytes.fromhex(nonce[2:]) in self.state.nonces))
 
     def _execute(self, raw: Raw) -> str | None:
         assert raw.sender == self.account
         if raw.delegate is not None:
             self.delegations += 1
             return None
-        after = deepcopy(self.held)
+        after = deepcopy(self.state)
         reason = "reverted without a reason" if self.fails else self._run(after, raw.to, raw.data)
         if reason is not None:
             self.reverted += 1
             return reason
-        paid = after.made["paid"] - self.held.made["paid"]
-        self.held = after
+        paid = after.made["paid"] - self.state.made["paid"]
+        self.state = after
         for _ in range(paid):
             self.chain.pay_too(self.request, fee=self.request.amount // 100)
         return None
 
-    def _run(self, held: Holdings, to: str, data: str) -> str | None:
-        """Why a call of the account reverts; None if it does not, as it has changed what is `held`."""
+    def _run(self, state: State, to: str, data: str) -> str | None:
+        """Why a call of the account reverts; None if it does not, after it has changed the `state`."""
         raw = bytes.fromhex(data[10:])
         if same_address(to, self.account):  # without code a call does nothing, and succeeds
             calls = decode(["(address,uint256,bytes)[]"], raw)[0] if self.delegations else ()
-            reasons = (self._run(held, each, "0x" + called.hex()) for each, _, called in calls)
+            reasons = (self._run(state, each, "0x" + called.hex()) for each, _, called in calls)
             return next((reason for reason in reasons if reason is not None), None)
         if same_address(to, PROXY):
-            return self._pay(held, raw)
+            return self._pay(state, raw)
         assert same_address(to, USDC), to
         if data.startswith("0x095ea7b3"):
-            held.allowances[self.account.lower()] = decode(["address", "uint256"], raw)[1]
+            state.allowances[self.account.lower()] = decode(["address", "uint256"], raw)[1]
             return None
-        return self._take(held, raw)
+        return self._take(state, raw)
 
-    def _take(self, held: Holdings, raw: bytes) -> str | None:
+    def _take(self, state: State, raw: bytes) -> str | None:
         payer, receiver, value, _, valid_before, nonce, signature = decode(_RECEIVE, raw)
         if not same_address(receiver, self.account) or signature != RIGHT:
             return "FiatTokenV2: invalid signature"
         if self.world.now.timestamp() >= valid_before:
             return "FiatTokenV2: authorization is expired"
-        if nonce in held.nonces:
+        if nonce in state.nonces:
             return "FiatTokenV2: authorization is used or canceled"
-        if held.balances[payer] < value:
+        if state.balances[payer] < value:
             return "ERC20: transfer amount exceeds balance"
-        held.nonces.add(nonce)
-        held.made["taken"] += 1
-        held.balances[payer] -= value
-        held.balances[receiver] += value
+        state.nonces.add(nonce)
+        state.made["taken"] += 1
+        state.balances[payer] -= value
+        state.balances[receiver] += value
         return None
 
-    def _pay(self, held: Holdings, raw: bytes) -> str | None:
+    def _pay(self, state: State, raw: bytes) -> str | None:
         _, payee, amount, _, fee, fee_address = decode(_PAY, raw)
         account, total = self.account.lower(), amount + fee
-        if total > min(held.balances[account], held.allowances[account]):
+        if total > min(state.balances[account], state.allowances[account]):
             return "ERC20: transfer amount exceeds allowance or balance"
-        held.made["paid"] += 1
-        held.balances[account] -= total
-        held.allowances[account] -= total
-        held.balances[payee] += amount
-        held.balances[fee_address] += fee
+        state.made["paid"] += 1
+        state.balances[account] -= total
+        state.allowances[account] -= total
+        state.balances[payee] += amount
+        state.balances[fee_address] += fee
         return None

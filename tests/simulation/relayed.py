@@ -43,10 +43,10 @@ class Signed(Product):
     def sign(self) -> None:
         self.gasless.accept(self.offered)
         if self.fate == "is given up":
-            self.gasless.held.balances.clear()
+            self.gasless.state.balances.clear()
 
     def facts(self) -> Iterable[Fact]:
-        for name, number in self.gasless.held.made.items():
+        for name, number in self.gasless.state.made.items():
             yield from counted(name, number)
         yield from counted("reverted", self.gasless.reverted)
         yield from counted("delegated", self.gasless.delegations - self.delegated)
