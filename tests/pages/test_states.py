@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from infra.local.scenes import HANGS, HASH, PAY, Scene, error_of, note_of
+from infra.local.scenes import HANGS, HASH, PAY, Scene, ended_body, error_of, note_of
 from infra.local.screens import SCENES, Stage
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
@@ -118,6 +118,16 @@ def test_what_is_wrong_is_said_within_twenty_seconds(stage: Stage, scene: Scene,
             pay.click()
         assert seconds_until(page, text) <= 20
         assert axe_findings(page) == []
+
+
+@pytest.mark.xdist_group("scenes")
+@pytest.mark.parametrize("host", ["xn--bcher-kva.example", "[2001:db8::1]:8443", "shop.example"])
+def test_the_way_back_shows_the_host_that_it_leads_to_as_it_is_kept(stage: Stage, host: str) -> None:
+    """Letters of other scripts, which can look like those of another host, stand in their ASCII form."""
+    url = f"https://{host}/stra%C3%9Fe"
+    with stage.show_scene(Scene("completed", link=ended_body(409, redirectUrl=url, requestStatuses=[{"txHash": HASH}]))) as page:
+        assert page.locator("#back").get_attribute("href") == url
+        expect(page.locator("#back-host")).to_have_text(host)
 
 
 @pytest.mark.xdist_group("scenes")
