@@ -206,3 +206,6 @@ class RequestAnswer(Output):
     plainTransfer: PlainTransferAnswer = Field(
         default_factory=unsent, description="Its address for plain transfers; absent if it has none"
     )
+    isCommercePayment: Literal[True] = Field(
+        default_factory=unsent, description="Present if it is paid into the escrow: GET /v2/commerce-payments/{id}/status"
+    )
