@@ -38,7 +38,7 @@ def seconds_until(page: Page, text: str, most: int = 20) -> int:
     """The seconds of the page's clock until it shows the text. Fails if it takes more than `most`."""
     for second in range(most + 1):
         page.evaluate("answered()")
-        if text in page.locator("main").inner_text():
+        if text in page.locator("main").inner_text().replace("\u00a0", " "):
             return second
         page.clock.run_for(SECOND)
         page.wait_for_timeout(10)

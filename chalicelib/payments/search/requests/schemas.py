@@ -207,5 +207,5 @@ class RequestAnswer(Output):
         default_factory=unsent, description="Its address for plain transfers; absent if it has none"
     )
     isCommercePayment: Literal[True] = Field(
-        default_factory=unsent, description="Present if it is paid into the escrow: GET /v2/commerce-payments/{id}/status"
+        default_factory=unsent, description="Present if it is a commerce payment, which has a status of its own"
     )
