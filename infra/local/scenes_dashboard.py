@@ -376,12 +376,8 @@ POPULATED: Answers = {
     "list_currencies": _TOKENS,
 }
 """A shop in the middle of its work. None is a 404."""
-CAPTURABLE: Answers = {
-    **POPULATED,
-    "get_commerce_status": _CAPTURABLE,
-    "read_request": {**_SHOWN, "isCommercePayment": True},
-    "list_transfers_of_request": {"transfers": []},
-}
+_ESCROWED = {"get_commerce_status": _CAPTURABLE, "read_request": {**_SHOWN, "isCommercePayment": True}}
+CAPTURABLE: Answers = {**POPULATED, **_ESCROWED, "list_transfers_of_request": {"transfers": []}}
 """The same, whose request is a commerce payment."""
 EMPTY: Answers = {
     "me": {**_ME, "accounts": _ME["accounts"][:1]},
