@@ -75,8 +75,8 @@ def test_creating_answers_with_what_the_payer_sends_and_signs(shop: Shop) -> Non
 
 
 def test_a_request_says_whether_it_is_a_commerce_payment(shop: Shop) -> None:
-    held, other = create(shop).json["requestId"], shop.create().json["requestIds"][0]
-    assert send(shop, "GET", f"/v2/request/{held}").json["isCommercePayment"] is True
+    capturable, other = create(shop).json["requestId"], shop.create().json["requestIds"][0]
+    assert send(shop, "GET", f"/v2/request/{capturable}").json["isCommercePayment"] is True
     assert "isCommercePayment" not in send(shop, "GET", f"/v2/request/{other}").json
 
 
