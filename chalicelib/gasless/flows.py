@@ -8,7 +8,7 @@ from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
-from chalicelib.chains.nodes.agreement import read_agreed_code
+from chalicelib.chains.nodes.agreement import agree, read_agreed_code
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
@@ -38,7 +38,7 @@ _TAKE_GAS = 200_000
 @retry_conflicts(5)  # the same may be offered twice at the same time
 def offer(services: Services, owner: Owner, position: Position, wallet: str | None) -> GaslessPayment:
     """Offers the payment of what is due to be signed: for two minutes the same one again, for which it is only read.
-    Else three calls to the node, a rate, and one write.
+    Else up to three calls to each node, a rate, and one write.
 
     Raises BadRequest with what to change, also if the deployment or the token cannot make it, RateUnavailable,
     ChainUnavailable, and WriteConflict after five conflicts.
@@ -62,12 +62,21 @@ def offer(services: Services, owner: Owner, position: Position, wallet: str | No
 
 
 def _price(services: Services, position: Position, sender: str) -> Price:
-    """What the payment costs now. A request to the node, and a rate."""
+    """What the payment costs now, as the nodes agree. A request to each, and a rate."""
     token = position.due.token
     coin = require_token(require_network(token.network).native_currency_id or "")
-    gas_price, cost = rules.gas_cost(services.chains.evm(token.network).read_account(sender))
+    costs = agree(
+        services.chains.evm(token.network),
+        lambda node: [rules.gas_cost(node.read_account(sender))],
+        compared=lambda each: None,
+        chosen=lambda said: [cost for (cost,) in said],
+    )
     rate = rates.current(services, coin, token)
-    return rules.price_gas(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
+    prices = [
+        rules.price_gas(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
+        for gas_price, cost in costs.value
+    ]
+    return rules.agree_on_price(token.network, prices)
 
 
 @retry_conflicts(5)  # the same may be sent twice, or a payment be recorded meanwhile

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
-from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import MAX_UINT256, BaseUnits, format_amount
@@ -56,6 +56,8 @@ ALONE_GAS = 150_000
 _BATCH_GAS, _PAYMENT_GAS = 60_000, 200_000
 """The most gas that a batch is given, and what each payment adds. A first payment to an address costs more."""
 MARGIN_PERCENT = 25
+_MOST_APART = 2
+"""How many times as much as the lowest the highest price may be that a node names: blocks and suggestions differ."""
 LEAST_CENTS = 1
 """The least network fee, in hundredths of the token."""
 RETRY_AFTER = timedelta(seconds=20)
@@ -113,6 +115,15 @@ def price_gas(token: Token, cost: int, gas_price: BaseUnits, amount: int) -> Pri
         shown = format_amount(BaseUnits(fee), token.decimals)
         raise BadRequest(f"The network costs {shown} {token.symbol} now, which is more than the payment: pay with gas")
     return Price(BaseUnits(fee), gas_price)
+
+
+def agree_on_price(network: str, prices: Sequence[Price]) -> Price:
+    """The highest of the prices that nodes name. Raises ChainUnavailable if another one is less than half of it: by one
+    that is too low the payment would never be made, and by one that is too high its payer would pay for nothing."""
+    fees = [each.network_fee for each in prices]
+    if max(fees) > _MOST_APART * min(fees):
+        raise ChainUnavailable(f"The nodes of {network} do not name the same price of gas")
+    return Price(max(fees), max(each.gas_price for each in prices))
 
 
 def offer_id(position: Position, client_id: str | None, payer: str, sender: str, now: datetime) -> str:

@@ -86,9 +86,13 @@ def _page(root: str, facts: tuple[tuple[str, str], ...]) -> str:
 
     text = _PLACEHOLDER.sub(fill, (_FOLDER / "index.html").read_text(encoding="utf-8"))
     roles = json.dumps({role.value: scopes for role, scopes in SCOPES_OF.items()}, separators=(",", ":"))
-    explorers = json.dumps({each.name: each.explorer_url for each in ALL_NETWORKS}, separators=(",", ":"))
+    known = {
+        each.name: {"title": each.title, "chainId": each.chain_id, "explorer": each.explorer_url}
+        for each in ALL_NETWORKS
+    }
+    networks = json.dumps(known, separators=(",", ":"))
     events = json.dumps(CHOICES, separators=(",", ":"))
-    for name, value in (*facts, ("root", root), ("roles", roles), ("explorers", explorers), ("events", events)):
+    for name, value in (*facts, ("root", root), ("roles", roles), ("networks", networks), ("events", events)):
         text = text.replace(f"{{{{{name}}}}}", escape(value))
     return text.replace("{{import-map}}", _import_map(root))
 

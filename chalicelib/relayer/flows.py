@@ -300,13 +300,17 @@ def _decide_refused(reasons: Mapping[str, str]) -> Iterator[Submission]:
     return (Submission(key, SubmissionStatus.POSTPONED, reason) for key, reason in reasons.items())
 
 
-def _read_known(services: Services, signer: Signer, calls: Sequence[Call]) -> Known:
+def _read_known(services: Services, signer: Signer, calls: Sequence[Call], day: str = "") -> Known:
+    """What is stored of calls and their accounts, with what these have used on the day of the relayer's account: not
+    before `day` and today. One read, and another one if that day is later, as the clock of another worker is."""
     network, keys = calls[0].network, [call.key for call in calls]
     counters = _counters(services, network, calls)
-    day = f"{services.clock():%Y-%m-%d}"
+    day = max(day, f"{services.clock():%Y-%m-%d}")
     uses = [AccountUse(network, name, day) for name in dict.fromkeys(c.account_id for c in calls)]
     reverts_of = dict.fromkeys(name for call in calls for name in call.reverts_of)
     known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
+    if known.account is not None and known.account.day > day:
+        return _read_known(services, signer, calls, known.account.day)
     return replace(known, reverts=_without_ended(services, known.reverts))
 
 

@@ -65,8 +65,8 @@ def reserve(
     now: datetime,
 ) -> Reservation:
     """Gives nonces to the calls that succeed now and can be paid for; `wanted` has each with its result on the newest
-    state. What a call may cost at most counts towards the limit of the day (UTC), which is never one before that of
-    the account: the clocks of workers differ.
+    state. What a call may cost at most counts towards the limit of the day (UTC) and the share of its account, both of
+    a day that is never one before that of the account: the clocks of workers differ.
 
     A payer has one open call at a time: so however many wallets make theirs revert, each costs the gas of one call in a
     day.
@@ -87,12 +87,12 @@ class _Reserving:
     """What is left for the next call while calls are accepted one after the other, and the records of those."""
 
     def __init__(self, account: RelayerAccount, reading: AccountReading, limits: Limits, now: datetime) -> None:
-        day = f"{now:%Y-%m-%d}"
-        self.account = account if account.day >= day else replace(account, day=day, spent=BaseUnits(0))
-        self.reading, self.budget, self.now, self.day = reading, limits.budget, now, day
+        today = f"{now:%Y-%m-%d}"
+        self.account = account if account.day >= today else replace(account, day=today, spent=BaseUnits(0))
+        self.reading, self.budget, self.now = reading, limits.budget, now
         self.fees, self.balance = market_fees(reading, limits.budget), reading.balance
         self.left, self.reverts = dict(limits.left), dict(limits.reverts)
-        self.uses = {name: each for name, each in limits.uses.items() if each.day == day}
+        self.uses = {name: each for name, each in limits.uses.items() if each.day == self.account.day}
         self.calls: list[RelayedCall] = []
         self.transactions: list[RelayedTransaction] = []
         self.changed_uses: dict[str, AccountUse] = {}
@@ -115,7 +115,7 @@ class _Reserving:
 
     def _use_with(self, call: Call, cost: int, counted: int) -> AccountUse:
         """What the calls of the day for an account may cost with this one."""
-        use = self.uses.get(call.account_id) or AccountUse(call.network, call.account_id, self.day)
+        use = self.uses.get(call.account_id) or AccountUse(call.network, call.account_id, self.account.day)
         prepaid = cost if call.use is Use.PREPAID else 0
         return replace(use, spent=BaseUnits(use.spent + counted), prepaid=BaseUnits(use.prepaid + prepaid))
 

@@ -252,7 +252,7 @@ _NETWORKS = [
         "lastRead": _ago(seconds=5),
         "isSeeingPayments": lag < 600,
     }
-    for name, lag in (("base", 9), ("mainnet", 31), ("polygon", 4200), ("tron", 12))
+    for name, lag in (("base", 9), ("mainnet", 31), ("matic", 4200), ("tron", 12))
 ]
 _CAPTURABLE = {
     "requestId": "01ab",
@@ -338,7 +338,6 @@ POPULATED: Answers = {
     "list_transfers_of_request": {
         "transfers": [_transfer(1, "partial", "pay_remaining"), _transfer(2, "duplicate", "refund", refund=_OFFER)]
     },
-    "get_commerce_status": None,
     "list_events": {
         "events": [
             _event(1, "payment.partial"),
@@ -377,7 +376,8 @@ POPULATED: Answers = {
     "list_currencies": _TOKENS,
 }
 """A shop in the middle of its work. None is a 404."""
-CAPTURABLE: Answers = {**POPULATED, "get_commerce_status": _CAPTURABLE, "list_transfers_of_request": {"transfers": []}}
+_ESCROWED = {"get_commerce_status": _CAPTURABLE, "read_request": {**_SHOWN, "isCommercePayment": True}}
+CAPTURABLE: Answers = {**POPULATED, **_ESCROWED, "list_transfers_of_request": {"transfers": []}}
 """The same, whose request is a commerce payment."""
 EMPTY: Answers = {
     "me": {**_ME, "accounts": _ME["accounts"][:1]},

@@ -24,6 +24,8 @@ _RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six.py",
 _BARE = "import bare_app"
 _APP = "import app"
 _APP_AND_CLIENT = "import app; from chalicelib.platform.storage.clients import aws_client; aws_client('dynamodb')"
+_CLIENT = "import app and open the DynamoDB client"
+_GOALS = {"import app": "<= 0.3", _CLIENT: "<= 1.0"}
 _WORKERS = {
     "announce_events, deliver_webhook, retry_webhook and sweep_outbox": "chalicelib.webhooks.jobs",
     "scan_chain and start_scans": "chalicelib.payments.scanning.jobs",
@@ -44,17 +46,20 @@ _TIMED = "import time; began = time.process_time(); {}; print(time.process_time(
 
 
 def measure() -> list[Figure]:
-    """Returns CPU times: medians of fresh processes, in turns, without the interpreter's own start."""
+    """Returns CPU times: medians of fresh processes, in turns, without the interpreter's own start.
+
+    The bare app has the same packages beside it, of which botocore imports pyOpenSSL.
+    """
     statements = {
         "import app": _APP,
-        "import app and open the DynamoDB client": _APP_AND_CLIENT,
+        _CLIENT: _APP_AND_CLIENT,
         **{name: _WORKER.format(module) for name, module in _WORKERS.items()},
     }
     with _unpacked() as path:
         bare, *taken = _starts(path, (_BARE, *statements.values()))
     reference = "bare Chalice app with a boto3 client"
     return [
-        Figure(name, seconds * 1e3, "ms", reference, bare * 1e3, "<= 1.2")
+        Figure(name, seconds * 1e3, "ms", reference, bare * 1e3, _GOALS.get(name, "<= 1.2"))
         for name, seconds in zip(statements, taken, strict=True)
     ]
 

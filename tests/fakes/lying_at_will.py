@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
@@ -11,7 +12,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import Receipt
 from chalicelib.chains.nodes.rpc.receipts import logs_in
-from tests.fakes.chain import by_transaction
+from tests.fakes.chain import Block, by_transaction
 from tests.fakes.mempool import GAS
 
 OTHER, OTHER_HASH = "0x8ba1f109551bD432803012645Ac136ddd64DBA72", "0x" + "fe" * 32
@@ -24,23 +25,27 @@ class AtWill:
     """A `Chain` that lies, each time that a test calls `lie`, about other things, and until then about the same ones:
     whoever asks again gets the same answer. After `stop` it is honest.
 
-    It changes what is there, leaves it out, repeats what was true of something else, or does not answer.
+    It changes what is there, leaves it out, repeats what was true of something else, or does not answer; or it has the
+    newest blocks on a branch of its own, with some of their logs, and says what follows from that.
     """
 
     def __init__(self, chain: Any, random: Random) -> None:
-        self.chain, self._random, self._phase = chain, random, 0.0
+        self.chain, self._random, self._phase, self._own_from = chain, random, 0.0, 0
         self._answers = dict[str, Any]()
 
     def lie(self) -> None:
-        self._phase = self._random.random()
+        self._phase, depth = self._random.random(), self._random.choice((0, 0, 0, 3, 10))
+        self._own_from = max(len(self.chain.blocks) - depth, 1) if depth else 0
 
     def stop(self) -> None:
-        self._phase = 0
+        self._phase = self._own_from = 0
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.chain, name)
         if not callable(value):
             return value
+        if self._own_from:
+            return getattr(self._on_own_branch(), name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             true = value(*args, **kwargs)
@@ -54,6 +59,18 @@ class AtWill:
             return true
 
         return call
+
+    def _on_own_branch(self) -> Any:
+        """The chain with other blocks from `_own_from` on."""
+        forged = copy(self.chain)
+        true = self.chain.blocks
+        forged.blocks = [*true[: self._own_from], *map(self._own_block, true[self._own_from :])]
+        return forged
+
+    def _own_block(self, true: Block) -> Block:
+        own, about = f"0x{true.number:064x}", Random(f"{self._phase} {true.number}")
+        logs = [{**log, "blockHash": own} for log in true.logs if about.random() < 0.3]
+        return Block(true.number, own, true.time, logs)
 
     def _altered(self, name: str, args: Any, true: Any, random: Random) -> Any:
         if name == "receipts_of":

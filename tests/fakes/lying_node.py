@@ -150,3 +150,13 @@ class Liar:
 def silent(*args: Any, **kwargs: Any) -> Any:
     """What any method of a dead node does."""
     raise ChainUnavailable("does not answer")
+
+
+class Silent(Liar):
+    """A node that does not answer while it `is_down`."""
+
+    is_down = True
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.chain, name)
+        return silent if self.is_down and callable(value) else value

@@ -38,6 +38,8 @@ class Raw:
     gas: int
     max_fee: int
     tip: int
+    delegate: str | None = None
+    """The contract to which the sender delegates by it, which takes the next nonce, too."""
 
 
 class Blocks(Protocol):
@@ -106,8 +108,12 @@ class Mempool:
         self.waiting.clear()
 
     def nonce(self, sender: str, block: int | None = None) -> int:
-        """How many transactions of an account are in the blocks up to one."""
-        return sum(raw.sender == sender and (block is None or at <= block) for at, raw, _ in self.executed.values())
+        """How many nonces of an account are used in the blocks up to one."""
+        return sum(
+            1 if raw.delegate is None else 2
+            for at, raw, _ in self.executed.values()
+            if raw.sender == sender and (block is None or at <= block)
+        )
 
     def steal_nonce(self, sender: str) -> None:
         """Executes another transaction with the account's next nonce, as a second user of its key would."""
@@ -198,14 +204,15 @@ class Mempool:
 
 @cache
 def raw_transaction(text: str) -> Raw:
-    """Decodes a signed transaction of EIP-1559. Raises ChainUnavailable for other bytes."""
+    """Decodes a signed transaction of EIP-1559 or EIP-7702. Raises ChainUnavailable for other bytes."""
     from eth_account import Account
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
     from hexbytes import HexBytes
 
-    if not text.startswith("0x02"):
+    if not text.startswith(("0x02", "0x04")):
         raise ChainUnavailable("the node refuses the bytes")
     fields = TypedTransaction.from_bytes(HexBytes(text)).as_dict()
+    delegates = ["0x" + bytes(HexBytes(each["address"])).hex() for each in fields.get("authorizationList", ())]
     return Raw(
         tx_hash="0x" + keccak256(bytes.fromhex(text[2:])).hex(),
         sender=Account.recover_transaction(text),
@@ -216,4 +223,5 @@ def raw_transaction(text: str) -> Raw:
         gas=fields["gas"],
         max_fee=fields["maxFeePerGas"],
         tip=fields["maxPriorityFeePerGas"],
+        delegate=delegates[0] if delegates else None,
     )

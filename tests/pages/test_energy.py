@@ -22,7 +22,7 @@ def shown(stage: Stage, scene: Scene) -> tuple[dict[str, str], str, bool]:
         refusal = page.locator(".note.bad").all_inner_texts()
         offered, again = (page.locator(each).count() == 1 for each in ("#pay", "#again"))
         assert offered is not again
-        return dict(each.split("\n", 1) for each in rows), "".join(refusal), offered
+        return dict(each.replace("\u00a0", " ").split("\n", 1) for each in rows), "".join(refusal).replace("\u00a0", " "), offered
 
 
 def test_energy_and_bandwidth_of_each_step_stand_beside_what_the_wallet_has_and_what_is_burned(stage: Stage) -> None:

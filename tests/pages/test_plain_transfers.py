@@ -12,7 +12,7 @@ def test_the_address_is_shown_with_network_token_and_what_has_to_arrive(stage: S
     scene = SCENES["exchange"]
     with stage.show_scene(scene) as page:
         assert page.locator("#exchange-address").input_value() == scene.link[1]["plainTransfer"]["address"]  # type: ignore[index]
-        text = page.locator("#exchange").inner_text()
+        text = page.locator("#exchange").inner_text().replace("\u00a0", " ")
         assert "Withdraw fUSDC on the network Sepolia" in text
         assert "12.625 fUSDC arrives" in text
 

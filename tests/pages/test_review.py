@@ -63,7 +63,7 @@ def test_what_is_signed_is_told_from_its_bytes_before_what_the_service_says_of_i
     ]
     for step, facts in zip(visitor.page.locator(".exact").all(), wanted, strict=True):
         step.locator("summary").click()
-        before, _, said = step.inner_text().partition(words)
+        before, _, said = step.inner_text().replace("\u00a0", " ").partition(words)
         lines = [line for line in before.splitlines()[1:] if line]
         assert [line for line in lines if not line.startswith("0x") or len(line) > 18] == facts[:-1]
         assert said.strip().strip("\u201c\u201d") == f"Send 12.5 fUSDC to {THIEF}"

@@ -40,6 +40,22 @@ SPILLS = """(() => {
 })()"""
 """What is wider than the card lets it be, or makes the page so wide that it has to be scrolled sideways."""
 
+TORN = r"""(() => {
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const [found, range] = [[], document.createRange()];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    const isSeen = node.parentElement.checkVisibility() && !node.parentElement.closest(".visually-hidden, [role], q");
+    for (const { 0: amount, index } of isSeen ? node.data.matchAll(/[0-9][0-9.,]*\s(f?USD[CT]|ETH|TRX|USD)\b/g) : []) {
+      range.setStart(node, index);
+      range.setEnd(node, index + amount.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.push(amount);
+    }
+  }
+  return found;
+})()"""
+"""Amounts of which the token stands in the next line, but for those in what the service says."""
+
 ENDLESS = "document.getAnimations().filter(({ effect }) => effect.getTiming().iterations === Infinity).length"
 
 
@@ -67,6 +83,9 @@ def test_a_state_is_open_to_everybody_on_any_phone_in_the_language_that_was_chos
         assert page.evaluate(ENDLESS) == 0
         look(page, "small-phone")
         assert page.evaluate(SPILLS) == []
+        torn = page.evaluate(TORN)
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert [*torn, *page.evaluate(TORN)] == []
         page.set_viewport_size({"width": 640, "height": 800})
         assert page.evaluate(f"document.documentElement.style.fontSize = '200%', {SPILLS}") == []
         look(page, "phone")

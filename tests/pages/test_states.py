@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from infra.local.scenes import HANGS, HASH, PAY, Scene, error_of, note_of
+from infra.local.scenes import HANGS, HASH, PAY, Scene, ended_body, error_of, note_of
 from infra.local.screens import SCENES, Stage
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import Purse
@@ -38,7 +38,7 @@ def seconds_until(page: Page, text: str, most: int = 20) -> int:
     """The seconds of the page's clock until it shows the text. Fails if it takes more than `most`."""
     for second in range(most + 1):
         page.evaluate("answered()")
-        if text in page.locator("main").inner_text():
+        if text in page.locator("main").inner_text().replace("\u00a0", " "):
             return second
         page.clock.run_for(SECOND)
         page.wait_for_timeout(10)
@@ -118,6 +118,16 @@ def test_what_is_wrong_is_said_within_twenty_seconds(stage: Stage, scene: Scene,
             pay.click()
         assert seconds_until(page, text) <= 20
         assert axe_findings(page) == []
+
+
+@pytest.mark.xdist_group("scenes")
+@pytest.mark.parametrize("host", ["xn--bcher-kva.example", "[2001:db8::1]:8443", "shop.example"])
+def test_the_way_back_shows_the_host_that_it_leads_to_as_it_is_kept(stage: Stage, host: str) -> None:
+    """Letters of other scripts, which can look like those of another host, stand in their ASCII form."""
+    url = f"https://{host}/stra%C3%9Fe"
+    with stage.show_scene(Scene("completed", link=ended_body(409, redirectUrl=url, requestStatuses=[{"txHash": HASH}]))) as page:
+        assert page.locator("#back").get_attribute("href") == url
+        expect(page.locator("#back-host")).to_have_text(host)
 
 
 @pytest.mark.xdist_group("scenes")

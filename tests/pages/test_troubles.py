@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import Route
 
 from infra.local.chain import Chain
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse
 from tests.pages.stack import Stack
+from tests.pages.visitor import without_policy
 from tests.support.items import native
 from tests.support.rehearsed import rehearsed
 from tests.support.stored_links import complete, expire, pay_part
@@ -301,6 +303,36 @@ def test_a_wallet_that_announces_nothing_is_found(stack: Stack, purse: Purse, ne
     purse.how = "injected"
     visitor = new_visitor(purse).open(stack.shop.link(native()))
     visitor.press("Ethereum").reach("review").pay("confirming")
+
+
+ADDS_A_SCRIPT = """addEventListener("DOMContentLoaded", () => {
+  const script = document.createElement("script");
+  script.append("window.ethereum = { request: async () => [], on() {}, removeListener() {} };");
+  document.head.append(script);
+  document.documentElement.dataset.added = "";
+});"""
+"""What some in-app browsers and extensions do: their wallet is the script of an element in the page."""
+
+
+def test_a_wallet_that_adds_a_script_element_is_stopped_by_the_policy_and_the_page_says_so(
+    stack: Stack, new_visitor: NewVisitor
+) -> None:
+    """The same wallet is offered where the page has no policy."""
+    visitor = new_visitor()
+    visitor.page.add_init_script(ADDS_A_SCRIPT)
+    visitor.open(stack.shop.link()).page.locator("html[data-added]").wait_for(state="attached")
+    visitor.shows("No wallet was found in this browser", "Wallets that add a script of their own to the page are blocked here")
+    assert visitor.page.evaluate("window.ethereum") is None and not visitor.page.locator("button.wallet").count()
+    assert visitor.complaints and all("Trusted" in each or "trusted-types" in each for each in visitor.complaints)
+    visitor.complaints.clear()
+
+    def without(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, headers=without_policy(reply))
+
+    visitor.page.route("**/?token=*", without)
+    visitor.reload("choose").page.locator("button.wallet").wait_for()
+    assert "are blocked here" not in visitor.text
 
 
 FORGETS = """

@@ -181,7 +181,8 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        return self.frame.locator("main").inner_text()
+        """With plain spaces, also between an amount and its token."""
+        return self.frame.locator("main").inner_text().replace("\u00a0", " ")
 
     def _asked(self, source: Any, name: str, method: str, params: list[Any]) -> dict[str, Any]:
         return self._purses[name].answer(method, params)

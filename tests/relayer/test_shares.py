@@ -137,6 +137,34 @@ def test_a_worker_whose_clock_is_a_day_behind_gives_nobody_the_gas_of_the_day_ag
     assert day.submit("shop", Use.PROTECTED, now_days=2).status is SubmissionStatus.ACCEPTED
 
 
+def test_a_worker_whose_clock_is_a_day_behind_gives_no_account_its_share_of_the_day_again() -> None:
+    day = Day()
+    used = [day.submit("shop", Use.ORDINARY, now_days=1).status for _ in range(30)]
+    assert used.count(SubmissionStatus.ACCEPTED) == 15
+    late = day.submit("shop", Use.ORDINARY)
+    assert (late.status, late.is_limited) == (SubmissionStatus.POSTPONED, True)
+    assert day.submit("other", Use.ORDINARY).status is SubmissionStatus.ACCEPTED
+    assert {each.day for each in day.uses.values()} == {"2026-03-16"}, "it counts for the day of the relayer's account"
+    assert day.submit("shop", Use.ORDINARY, now_days=2).status is SubmissionStatus.ACCEPTED
+
+
+def test_what_an_account_has_used_is_read_for_the_day_of_the_relayers_account_whatever_clock_a_worker_has() -> None:
+    world = World(object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "0.01"})
+    world.services = replace(world.services, store=MemoryStore())
+
+    def submit(number: int) -> SubmissionStatus:
+        call = Call(f"call/{number}", "sepolia", PAYEE, "0x", gas_limit=GAS, account_id="shop")
+        return flows.submit(world.services, [call])[0].status
+
+    world.advance(86_400)
+    accepted = 0
+    while submit(accepted) is SubmissionStatus.ACCEPTED:
+        accepted += 1
+    assert accepted
+    world.advance(-86_400)
+    assert submit(accepted + 1) is SubmissionStatus.POSTPONED
+
+
 def test_without_shares_one_account_may_use_the_whole_limit_of_a_day() -> None:
     assert [Budget(1, 1000).room(use) for use in Use] == [Budget(1, 1000).share(use) for use in Use] == [1000, 1000, None]
 

@@ -1,121 +1,47 @@
 """The products of the service in small: what honest people do with each, what runs by itself, and what came of it.
 
     PRODUCTS     a name for each; `PRODUCTS[name](Random(seed))` is a world with nothing but this product
-
-An act that is refused, or whose time has not come, is tried again in the next minute; those after it wait.
 """
 
-import json
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from random import Random
 from typing import Any
 
 from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
-from chalicelib.base.errors import ServiceError
+from chalicelib.base.money import BaseUnits
 from chalicelib.base.signatures import personal_digest
 from chalicelib.chains.calldata.transaction import SentTransaction
-from chalicelib.commerce.core.rules import CommerceStatus, status_of
-from chalicelib.commerce.service import running as commerce_running
-from chalicelib.commerce.service.reading import read_until
-from chalicelib.crosschain.service.payment_intents import running as intent_running
+from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
+from chalicelib.chains.nodes.safes.reads import SafeEvent
+from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink
-from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus
+from chalicelib.payments.rates.rules import to_pay
+from chalicelib.payments.recording import flows as recording
+from chalicelib.payments.requests.quotes import flows as quotes
+from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.relayer.tracking import track
 from tests.fakes import announcements as fake_announcements
-from tests.fakes.bridge import SOURCE, Bridge
+from tests.fakes.bridge import Bridge, Sent
 from tests.fakes.chain import SENDER
-from tests.fakes.escrows import HAD, OPERATOR, Commerce
 from tests.fakes.lying_at_will import OTHER
-from tests.fakes.memory_store import MemoryStore
-from tests.fakes.payment_intents import PaymentIntents
-from tests.fakes.recurring import Recurring
-from tests.fakes.world import PAYEE, WALLET, World
+from tests.fakes.prices import FakePrices
+from tests.fakes.requests import load_request, store_request
+from tests.fakes.world import WALLET, World
 from tests.payments.recording.test_refunds import refund_of
 from tests.payments.transfers.test_order_refunds import FULL, Shop
-
-Fact = tuple[Any, ...]
-Step = Callable[[], object]
-
-
-class NotYet(Exception):
-    """It is too early for an act."""
-
-
-class Product:
-    """`acts` are what people do, `jobs` what happens in a minute; `chains` are the networks that nodes may lie about."""
-
-    world: World
-    acts: list[Step]
-    jobs: tuple[Step, ...]
-    needs_every_node = False
-    """Whether it goes on only by what every configured node confirms, as the outcome of the service's own calls."""
-
-    @property
-    def services(self) -> Any:
-        return self.world.services
-
-    @property
-    def chains(self) -> tuple[Any, ...]:
-        return (self.world.chain,)
-
-    def facts(self) -> Iterable[Fact]:
-        """What cannot be undone: it stays in what is returned."""
-        raise NotImplementedError
-
-    def minute(self) -> set[Fact]:
-        """What is so after a minute in which somebody acts, and everything runs that can."""
-        with suppress(ServiceError, NotYet):
-            if self.acts:
-                self.acts[0]()
-                del self.acts[0]
-        for job in (*self.jobs, *(partial(self.compare, chain.network) for chain in self.chains)):
-            with suppress(ServiceError, SweepIncomplete):
-                job()
-        return set(self.facts())
-
-    def compare(self, network: str) -> None:
-        """Reads a network as once in a minute, when its nodes are compared."""
-        scan_chain(self.services, json.dumps({"network": network, "compareNodes": True}))
-        self.world.record()
-
-    def mine_and_scan(self) -> None:
-        self.world.advance(60)
-        self.world.scan()
-
-
-def counted(name: str, number: int) -> set[Fact]:
-    return {(name, each) for each in range(1, number + 1)}
-
-
-def is_locked(world: World, payable: PayableLink) -> bool:
-    try:
-        check_payable(world.load(payable), world.now)
-    except ServiceError:
-        return True
-    return False
-
-
-def in_memory(**settings: Any) -> World:
-    world = World(object(), **settings)
-    world.services = replace(world.services, store=MemoryStore())
-    world.chain.clock = world.clock
-    world.chain.genesis = world.now - timedelta(seconds=len(world.chain.blocks))
-    world.scan()
-    return world
+from tests.simulation.product import Fact, NotYet, Product, counted, in_memory, is_locked
+from tests.simulation.relayed import Escrowed, Payouts, Relayed, Signed
 
 
 class Payments(Product):
@@ -246,17 +172,28 @@ class Announced(Product):
 class Deposits(Product):
     """A link that is paid from another chain: it arrives, fails there, reverts, or nobody brings it and it comes back."""
 
+    fates = ("arrives", "bounces", "reverts", "comes back")
+
     def __init__(self, random: Random) -> None:
         self.bridge = bridge = Bridge()
         self.world, self.payment = bridge.world, bridge.link()
-        self.fate = random.choice(("arrives", "bounces", "reverts", "comes back"))
-        self.sent = sent = bridge.send(self.payment)
-        self.acts = [lambda: bridge.announce(self.payment, sent), lambda: bridge.include(sent, self.fate != "reverts")]
+        self.fate = random.choice(self.fates)
+        self.sent = sent = self.sign(random)
+        self.acts = [self.announce, self.include]
         if self.fate in ("arrives", "bounces"):
             self.acts.append(lambda: bridge.fill(sent, self.payment.requests[0], fails=self.fate == "bounces"))
         if self.fate == "comes back":
             self.acts.append(self.come_back)
         self.jobs = (lambda: bridge.tick(1), lambda: tracking.track_due(self.services))
+
+    def sign(self, random: Random) -> Sent:
+        return self.bridge.send(self.payment)
+
+    def announce(self) -> None:
+        self.bridge.announce(self.payment, self.sent)
+
+    def include(self) -> None:
+        self.bridge.include(self.sent, self.fate != "reverts")
 
     def come_back(self) -> None:
         self.bridge.tick(130)
@@ -276,100 +213,85 @@ class Deposits(Product):
                 yield ("free",)
 
 
-class Relayed(Product):
-    """A payment that the service makes with a payer's tokens, through the bridge; its calls may revert."""
+class SafeDeposits(Deposits):
+    """The same of a Safe, whose deposit is announced by the hash that its owners sign. Perhaps they execute another of
+    its transactions with that nonce, and Safe's service or the payer does not say which Safe it is."""
 
-    needs_every_node = True
+    fates = (*Deposits.fates, "is replaced")
 
-    def __init__(self, random: Random) -> None:
-        self.intents = intents = PaymentIntents()
-        self.world = intents.world
-        intents.fails = {random.choice(("take", "approve", "deposit"))} if random.random() < 0.3 else set()
-        self.offered = intents.offer().intent
-        self.acts = [lambda: intents.accept(self.offered), self.fill]
-        self.jobs = (
-            lambda: intent_running.run_due(self.services),
-            lambda: intents.bridge.tick(1),
-            lambda: track(self.services, SOURCE),
-        )
+    def sign(self, random: Random) -> Sent:
+        source, sent = self.bridge.source, self.bridge.send(self.payment, fake_announcements.SAFE)
+        source.contracts.add(fake_announcements.SAFE)
+        paying = source.transactions.pop(sent.tx_hash)
+        assert paying.to is not None
+        proposal = Proposal(paying.sender, SafeTransaction(paying.to, 0, paying.data, 0), SafeTerms(0))
+        self.safe_hash = safe_tx_hash(8453, paying.sender, proposal.transaction, proposal.terms)
+        if random.random() < 0.8:
+            self.world.safes.known["base", self.safe_hash] = proposal
+        self.named = paying.sender if random.random() < 0.6 else None
+        return sent
 
-    def fill(self) -> None:
-        if not self.intents.sent:
-            raise NotYet
-        self.intents.fill(self.intents.sent[-1])
+    def announce(self) -> None:
+        signed = {"safe_tx_hash": self.safe_hash, "deadline": self.world.now + timedelta(hours=1)}
+        self.bridge.announce(self.payment, self.sent, tx_hash=None, payer_address=self.named, **signed)
 
-    @property
-    def chains(self) -> tuple[Any, ...]:
-        return self.intents.bridge.source, self.intents.bridge.destination
+    def include(self) -> None:
+        """An owner sends it; if the deposit reverts, that is an event of the Safe, and the transaction is none."""
+        source = self.bridge.source
+        if self.fate == "is replaced":
+            source.execute_safe(fake_announcements.SAFE, "0x" + "cd" * 32)
+            return
+        deposits = self.fate != "reverts"
+        source.transactions[self.sent.tx_hash] = SentTransaction(SENDER, fake_announcements.SAFE, "0x", 0)
+        self.bridge.include(self.sent, deposits)
+        block, sent = source.blocks[-1], source.transactions[self.sent.tx_hash]
+        event = SafeEvent(self.safe_hash, deposits, block.number, block.hash, self.sent.tx_hash)
+        block.executed.append((fake_announcements.SAFE, event))
+        source.transactions[self.sent.tx_hash] = replace(sent, success=True)
 
-    def facts(self) -> Iterable[Fact]:
-        for name in ("take", "deposit", "transfer"):
-            yield from counted(name, self.intents.made[name])
-        yield "paid", self.intents.loaded().paid
-        found = self.intents.load(self.offered)
-        if found.end is not None:
-            yield "ended", found.end
-
-
-class Escrowed(Product):
-    """A commerce payment: authorized, and then captured and refunded, voided, or left until it expires."""
-
-    needs_every_node = True
-
-    def __init__(self, random: Random) -> None:
-        self.commerce = commerce = Commerce()
-        self.world, self.created = commerce.world, commerce.create()
-        fate = random.choice(("is captured", "is voided", "expires"))
-        self.acts = [lambda: commerce.pre_approve(self.created)]
-        if fate == "is captured":
-            commerce.allow(PAYEE, OPERATOR, HAD)
-            self.acts.append(lambda: commerce.capture(self.created, 60 * 10**6))
-            self.acts.append(lambda: commerce.refund(self.created, 10**7))
-        if fate == "is voided":
-            self.acts.append(lambda: commerce.void(self.created))
-        if fate == "expires":
-            self.acts.append(self.let_expire)
-        self.jobs = (lambda: commerce_running.run_due(self.services), self.world.relay, self.mine_and_scan)
-
-    def let_expire(self) -> None:
-        payment = self.commerce.load(self.created)
-        if not payment.authorized:
-            raise NotYet
-        self.world.now = payment.authorization_expiry - timedelta(minutes=2)
-
-    def facts(self) -> Iterable[Fact]:
-        for name, number in self.commerce.made.items():
-            yield from counted(name, number)
-        payment = self.commerce.load(self.created)
-        for name in ("authorized", "captured", "voided", "refunded"):
-            yield name, "here", getattr(payment, name)
-        if payment.is_end_notified:
-            yield ("ended",)
-        if status_of(payment, read_until(self.services, payment)) is CommerceStatus.EXPIRED:
-            yield ("expired",)
+    def come_back(self) -> None:
+        (announced,) = self.bridge.announcements(self.payment)
+        if announced.bridge_transfer is None or announced.bridge_transfer.stage is Stage.SOURCE:
+            raise NotYet  # hours pass in which the event of the Safe is read
+        super().come_back()
 
 
-class Payouts(Product):
-    """A recurring payout of three daily payments."""
+class Conversions(Product):
+    """A request in dollars that is paid in tokens: by the conversion contracts, by a path of the payer's own, by a
+    quote, or by the rate of the time; and then the rest."""
 
     def __init__(self, random: Random) -> None:
-        self.recurring = recurring = Recurring()
-        self.world, self.schedule = recurring.world, recurring.create()
-        self.acts = [lambda: recurring.activate(self.schedule), *(lambda n=n: self.next_day(n) for n in (1, 2))]
-        self.jobs = (recurring.minute,)
+        self.world = world = in_memory("mainnet")
+        world.prices.set("USD", "USDC", "1.0003")
+        if random.random() < 0.2:  # then what is paid counts by the feeds alone
+            world.services = replace(world.services, prices=FakePrices(world.clock))
+        dollars = {"invoice_currency": "USD", "amount": BaseUnits(1_250_000_000), "client_id": World.client_id}
+        self.request = store_request(world.services, currency="USDC-mainnet", **dollars)
+        self.moved = random.choice((12_503_750, random.randrange(10**6, 12 * 10**6)))
+        self.acts = [random.choice((self.convert, self.transfer, self.pay_quoted)), self.transfer]
+        self.jobs = (self.mine_and_scan, self.record_waiting)
 
-    def next_day(self, processed: int) -> None:
-        if self.recurring.load(self.schedule).processed < processed:
-            raise NotYet
-        self.recurring.jump(hours=23, minutes=58)
+    def convert(self) -> None:
+        self.world.chain.convert(self.loaded(), self.moved)
+
+    def transfer(self) -> None:
+        self.world.chain.pay(self.loaded(), self.moved)
+
+    def pay_quoted(self) -> None:
+        request = self.loaded()
+        rate = quotes.hold(self.services, [request])[request.request_id].rate
+        self.world.chain.pay(request, to_pay(request.amount, rate, invoice_of(request), currency_of(request)))
+
+    def record_waiting(self) -> None:
+        recording.queue_overdue(self.services)
+        self.world.record()
+
+    def loaded(self) -> Request:
+        return load_request(self.services, self.request)
 
     def facts(self) -> Iterable[Fact]:
-        schedule, periods = self.recurring.find(self.schedule)
-        for (_, index), times in self.recurring.proxy.made.items():
-            yield from ((*each, index) for each in counted("made", times))
-        yield from counted("processed", schedule.processed)
-        yield from (("period", each.number, each.amount) for each in periods if each.payment_id is not None)
-        yield "status", schedule.status
+        if paid := self.loaded().paid:
+            yield "paid", paid
 
 
 PRODUCTS: dict[str, Callable[[Random], Product]] = {
@@ -378,6 +300,9 @@ PRODUCTS: dict[str, Callable[[Random], Product]] = {
     "sign-in": SignIn,
     "announced": Announced,
     "deposits": Deposits,
+    "deposits of Safes": SafeDeposits,
+    "conversions": Conversions,
+    "signed": Signed,
     "relayed": Relayed,
     "escrowed": Escrowed,
     "payouts": Payouts,

@@ -10,23 +10,14 @@ from typing import Any
 import pytest
 
 from tests.fakes.lying_at_will import AtWill
-from tests.fakes.lying_node import Liar, served, silent
-from tests.simulation.lied_to import PRODUCTS, Fact, Product
+from tests.fakes.lying_node import Silent, served
+from tests.simulation.lied_to import PRODUCTS
+from tests.simulation.product import Fact, Product
 from tests.support.rehearsed import parts
 
 PER_PART, PARTS = 20, 250
 HONEST, LYING, AFTERWARDS = 30, 8, 40
 """Minutes."""
-
-
-class Silent(Liar):
-    """A node that does not answer while it `is_down`."""
-
-    is_down = True
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.chain, name)
-        return silent if self.is_down and callable(value) else value
 
 
 def serve(product: Product, random: Random) -> tuple[list[AtWill], list[Silent]]:
@@ -63,9 +54,9 @@ def lied_to(name: str, seed: int) -> None:
                 liar.stop()
         for node in lost if product.needs_every_node else ():
             node.is_down = minute < ends
-        facts = product.minute()
-        invented = facts.difference(*true[: minute + 1])
-        assert not invented, f"minute {minute}: {invented} by lies"
+        before, facts = facts, product.minute()
+        invented, undone = facts.difference(*true[: minute + 1]), (before & true[-1]) - facts
+        assert not invented and not undone, f"minute {minute}: {invented} by lies, {undone} undone"
         if minute >= ends and facts == true[-1]:
             return
     raise AssertionError(f"{true[-1] - facts} is held though nobody lies")

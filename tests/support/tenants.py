@@ -445,7 +445,10 @@ WAYS = (
 Flaw = tuple[str, str, Callable[[Tenant, Headers], Headers], int, str]
 """The way, what is wrong, the function that causes it, and status and message of the response."""
 
-_UNAUTHORIZED = (401, "Unauthorized")
+UNKNOWN_CREDENTIAL = "is not known, or not valid any more: send a valid one"
+_UNKNOWN_KEY, _UNKNOWN_CLIENT = (401, f"x-api-key {UNKNOWN_CREDENTIAL}"), (401, f"x-client-id {UNKNOWN_CREDENTIAL}")
+_UNKNOWN_ORCHESTRATOR = (401, f"x-orchestrator-key {UNKNOWN_CREDENTIAL}")
+_UNKNOWN_OF_TWO = (401, f"x-orchestrator-key {UNKNOWN_CREDENTIAL}, or leave it out")
 _ENDED = (401, "Session is missing or has ended: sign in again")
 _REVOKED, _INACTIVE = CredentialStatus.REVOKED, CredentialStatus.INACTIVE
 
@@ -475,12 +478,12 @@ def _another_platforms(tenant: Tenant, headers: Headers) -> Headers:
 
 
 FLAWS: tuple[Flaw, ...] = (
-    ("API key", "unknown", _with(x_api_key="key_unknown"), *_UNAUTHORIZED),
-    ("API key", "revoked", _status("x-api-key", ApiKey, _REVOKED), *_UNAUTHORIZED),
-    ("API key", "inactive", _status("x-api-key", ApiKey, _INACTIVE), *_UNAUTHORIZED),
-    ("API key", "expired", _beyond_end, *_UNAUTHORIZED),
+    ("API key", "unknown", _with(x_api_key="key_unknown"), *_UNKNOWN_KEY),
+    ("API key", "revoked", _status("x-api-key", ApiKey, _REVOKED), *_UNKNOWN_KEY),
+    ("API key", "inactive", _status("x-api-key", ApiKey, _INACTIVE), *_UNKNOWN_KEY),
+    ("API key", "expired", _beyond_end, *_UNKNOWN_KEY),
     ("API key", "from elsewhere", _elsewhere, 403, "This API key may not be used from this address"),
-    ("client id", "unknown", _with(x_client_id="cli_unknown"), *_UNAUTHORIZED),
+    ("client id", "unknown", _with(x_client_id="cli_unknown"), *_UNKNOWN_CLIENT),
     ("client id", "revoked", _status("x-client-id", ClientId, _REVOKED), 403, "Client ID has been revoked"),
     ("client id", "inactive", _status("x-client-id", ClientId, _INACTIVE), 403, "Client ID is inactive"),
     ("client id", "without Origin", _without("origin"), 401, "Origin header is required"),
@@ -491,12 +494,12 @@ FLAWS: tuple[Flaw, ...] = (
         403,
         "Origin is not among the allowed domains of this client ID",
     ),
-    ("orchestrator pair", "of an unknown key", _with(x_orchestrator_key="orc_live_unknown"), *_UNAUTHORIZED),
+    ("orchestrator pair", "of an unknown key", _with(x_orchestrator_key="orc_live_unknown"), *_UNKNOWN_OF_TWO),
     (
         "orchestrator pair",
         "of a revoked key",
         _status("x-orchestrator-key", OrchestratorKey, _REVOKED),
-        *_UNAUTHORIZED,
+        *_UNKNOWN_OF_TWO,
     ),
     (
         "orchestrator pair",
@@ -520,15 +523,15 @@ FLAWS: tuple[Flaw, ...] = (
         403,
         "The client ID is not linked to this orchestrator",
     ),
-    ("orchestrator key", "unknown", _with(x_orchestrator_key="orc_live_unknown"), *_UNAUTHORIZED),
+    ("orchestrator key", "unknown", _with(x_orchestrator_key="orc_live_unknown"), *_UNKNOWN_ORCHESTRATOR),
     (
         "orchestrator key",
         "revoked",
         _status("x-orchestrator-key", OrchestratorKey, _REVOKED),
-        *_UNAUTHORIZED,
+        *_UNKNOWN_ORCHESTRATOR,
     ),
     ("wallet session", "unknown", _with(cookie="session_token=unknown"), *_ENDED),
-    ("wallet session", "empty", _with(cookie="session_token="), *_UNAUTHORIZED),
+    ("wallet session", "empty", _with(cookie="session_token="), 401, "Unauthorized"),
     ("wallet session", "ended", Tenant.end, *_ENDED),
     ("wallet session", "expired", Tenant.outlive, *_ENDED),
     ("e-mail session", "ended", Tenant.end, *_ENDED),

@@ -233,7 +233,7 @@ def test_toggling_switches_off_and_on(new_shop: Shop) -> None:
 
 def test_a_put_that_names_nothing_toggles_and_one_that_names_a_state_sets_it(new_shop: Shop) -> None:
     path = f"/v1/webhook/{registered(new_shop)['id']}"
-    states = [({"isActive": True}, True), ({}, False), ({"isActive": False}, False), ({"url": "x"}, True), (None, False)]
+    states = [({"isActive": True}, True), ({}, False), ({"isActive": False}, False), ({}, True), (None, False)]
     for body, expected in states:
         assert new_shop.send("PUT", path, body).json["isActive"] is expected, body
     headers = {**new_shop.by_client, "content-type": "application/json"}
@@ -246,6 +246,22 @@ def test_a_put_that_names_nothing_toggles_and_one_that_names_a_state_sets_it(new
         *("webhook.events_chosen", "webhook.switched_off", "webhook.switched_on", "webhook.switched_off"),
         "webhook.created",
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [({"active": False}, "active"), ({"isactive": True, "Events": ["*"]}, "Events"), ({"x" * 300: None}, "x" * 100)],
+    ids=["active", "others", "long"],
+)
+def test_a_put_with_unknown_fields_alone_is_400_naming_one_and_switches_nothing(
+    new_shop: Shop, body: dict[str, Any], named: str
+) -> None:
+    path, before = f"/v1/webhook/{registered(new_shop)['id']}", stored()
+    reply = new_shop.send("PUT", path, body)
+    assert (reply.status, reply.json["errors"][0]["field"]) == (400, named)
+    assert reply.message.startswith(f"{named} is not known here: send isActive, events or confirmed, or no field")
+    assert stored() == before
+    assert new_shop.send("PUT", path, {**body, "isActive": True}).json["isActive"] is True
 
 
 # --- choosing events ---

@@ -15,6 +15,7 @@ from chalicelib.chains.nodes.readings import Agreed
 
 if TYPE_CHECKING:
     from chalicelib.chains.calldata.transaction import SentTransaction
+    from chalicelib.chains.nodes.accounts.balances import WalletReading
     from chalicelib.chains.nodes.evm import EvmChain
     from chalicelib.chains.nodes.history.logs import BlockFacts
     from chalicelib.chains.nodes.nodes import NodesDisagree
@@ -52,21 +53,11 @@ def agree(
     preferred node's by default. Raises NodesDisagree if answers differ, which raises the alarm; TooFewNodes if several
     are configured and one answers; the first ChainUnavailable if none does; and what else `read` raises.
     """
-    from chalicelib.chains.nodes.nodes import host_of, in_order  # for those that read a chain
+    from chalicelib.chains.nodes.nodes import host_of  # for those that read a chain
 
-    nodes, answers = in_order(chain), list[tuple[C, T]]()
-    failure: ChainUnavailable | None = None
-    for node, has_failed in nodes:
-        if has_failed and len(answers) > 1:
-            break
-        try:
-            answers.append((node, read(node)))
-        except ChainUnavailable as error:
-            failure = failure or error
-    if failure is not None and not answers:
-        raise failure
-    if len(answers) < min(len(nodes), 2):
-        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {len(nodes)} nodes")
+    count, answers = _ask_each(chain, read, 2)
+    if len(answers) < min(count, 2):
+        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {count} nodes")
     (first, value), *others = answers
     for other, said in others:
         if compared(said) != compared(value):
@@ -74,6 +65,35 @@ def agree(
             reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
             raise _disagreement(chain, reason)
     return Agreed(chosen([said for _, said in answers]))
+
+
+def read_alike(chain: C, read: Callable[[C], T]) -> T:
+    """What `read` returns of each node that answers, without those that failed lately; one is enough, as a source of
+    another kind confirms it. Raises ChainUnavailable if the answers differ, as they do for a moment if one is behind,
+    or if there is none."""
+    _, ((_, value), *others) = _ask_each(chain, read, 1)
+    if any(said != value for _, said in others):
+        raise ChainUnavailable(f"The nodes of {chain.network} do not say the same")
+    return value
+
+
+def _ask_each(chain: C, read: Callable[[C], T], least: int) -> tuple[int, list[tuple[C, T]]]:
+    """How many nodes there are, and the answers of those that give one; of those that failed lately only while there
+    are fewer than `least`. Raises the first ChainUnavailable if there is none."""
+    from chalicelib.chains.nodes.nodes import in_order
+
+    nodes, answers = in_order(chain), list[tuple[C, T]]()
+    failure: ChainUnavailable | None = None
+    for node, has_failed in nodes:
+        if has_failed and len(answers) >= least:
+            break
+        try:
+            answers.append((node, read(node)))
+        except ChainUnavailable as error:
+            failure = failure or error
+    if failure is not None and not answers:
+        raise failure
+    return len(nodes), answers
 
 
 def _disagreement(chain: "Chain", reason: str) -> "NodesDisagree":
@@ -93,6 +113,18 @@ def read_agreed_head(chain: "Chain") -> Agreed[int]:
 def read_agreed_code(chain: "Chain", address: str) -> Agreed[bool]:
     """Whether there is a contract at the address, which is called where its signature is checked. Raises as `agree`."""
     return agree(chain, lambda node: node.has_code(address))
+
+
+def read_agreed_wallet(
+    chain: "EvmChain", wallet: str, token: str, spender: str, code_of: str
+) -> "Agreed[WalletReading]":
+    """What a wallet has of a token and allows a spender, as one node says; whether there is a contract at the address
+    `code_of`, as all agree: a wallet that is one may not exist where what fails is given back. Raises as `agree`."""
+    return agree(
+        chain,
+        lambda node: node.read_wallet(wallet, [token], spender, code_of=code_of),
+        compared=lambda said: said.is_contract,
+    )
 
 
 def read_agreed_facts(chain: "Chain", numbers: Sequence[int]) -> "Agreed[dict[int, BlockFacts]]":

@@ -111,8 +111,8 @@ class Nodes:
     def read_account(self, address: str) -> AccountReading:
         """An account as one node sees it, with prices that no node names alone: base fee and tip are the lower medians
         of what all nodes say that answer. One request to each."""
-        read: list[AccountReading | None] = [_or_none(partial(each.read_account, address)) for each in self.in_order()]
-        answers = [each for each in read if each is not None]
+        read = [answer_or_none(partial(each.read_account, address)) for each in self.in_order()]
+        answers: list[AccountReading] = [each for each in read if each is not None]
         if not answers:
             raise ChainUnavailable(f"No {self.network} node answers")
         middle = (len(answers) - 1) // 2
@@ -177,12 +177,12 @@ class Nodes:
 
     def views(self, confirmations: int) -> tuple[NodeView, ...]:
         """What each node says now: of its newest block, and of the newest confirmed block of each node."""
-        heads = {node: _or_none(node.head) for node in self.nodes}
+        heads = {node: answer_or_none(node.head) for node in self.nodes}
         known = {max(head - confirmations + 1, 0) for head in heads.values() if head is not None}
         numbers = sorted(known)
         views = []
         for node, head in heads.items():
-            hashes = None if head is None else _or_none(partial(node.block_hashes, numbers))
+            hashes = None if head is None else answer_or_none(partial(node.block_hashes, numbers))
             views.append(NodeView(node.host, None if hashes is None else head, hashes or {}))
         return tuple(views)
 
@@ -267,7 +267,8 @@ def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> 
     return tuple(found)
 
 
-def _or_none(ask: Callable[[], T]) -> T | None:
+def answer_or_none(ask: Callable[[], T]) -> T | None:
+    """What a node answers; None if it does not."""
     try:
         return ask()
     except ChainUnavailable:

@@ -7,7 +7,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import Checkout, join_checkouts
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.accounts.balances import WalletReading
-from chalicelib.chains.nodes.agreement import read_agreed_code
+from chalicelib.chains.nodes.agreement import read_agreed_code, read_agreed_wallet
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
 from chalicelib.checkout.rules import PayOptions
@@ -28,8 +28,8 @@ from chalicelib.platform.services import Services
 def one(services: Services, position: Position, options: PayOptions) -> Built:
     """One payment: in its own token, or in the token of another chain that the options name.
 
-    From another chain it takes a quote, which is kept for its life, one call to the node of the source and, if a
-    contract wallet pays, one to that of the destination. Raises BadRequest with what to change, also if there is no
+    From another chain it takes a quote, which is kept for its life, one call to each node of the source and, if a
+    contract wallet pays, one to each of the destination. Raises BadRequest with what to change, also if there is no
     route that is safe.
     """
     source = source_for(position.due.token, options.source)
@@ -63,7 +63,7 @@ def build_routed(
     found = [route for route in routes if route is not None]
     for spender in dict.fromkeys(route.spender for route in found):
         paid = _through(spender, source, [route for route in found if route.spender == spender])
-        holdings = chain.read_wallet(payer.wallet, [source.address], spender, code_of=payer.fallback)
+        holdings = read_agreed_wallet(chain, payer.wallet, source.address, spender, payer.fallback).value
         parts.append(with_approvals(chain, paid, payer.wallet, holdings, always=True))
     if holdings is not None:
         _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])

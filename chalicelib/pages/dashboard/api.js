@@ -2,7 +2,7 @@
 // the person signs in or proves presence over the view, which keeps its state, and the call is made again.
 
 import { signal } from "./vendor.js";
-import { t, time, word } from "./text.js";
+import { clean, t, time, word } from "./text.js";
 
 const SECONDS = 30;
 export const ROOT = meta("root");
@@ -11,8 +11,8 @@ export const BRAND = meta("brand");
 export const [API, SIGNATURE] = [meta("api"), meta("signature")];
 /** @type {Record<string, string[]>} */
 const ROLES = JSON.parse(meta("roles"));
-/** @type {Record<string, string>} */
-const EXPLORERS = JSON.parse(meta("explorers"));
+/** @type {Record<string, { title: string, chainId: number, explorer: string }>} By the names that the API has for them. */
+const NETWORKS = JSON.parse(meta("networks"));
 /** @type {string[]} The networks on which a payment can be held. */
 export const ESCROWS = JSON.parse(meta("escrows"));
 /** @type {string[]} What a webhook may choose: kinds of events, prefixes, and * for all. */
@@ -63,7 +63,13 @@ function sentence(status, body, headers) {
 
 /** @param {string | null | undefined} network @param {string | null | undefined} hash The page of a transaction at the explorer that the service knows for its network, or null. */
 export const transactionPage = (network, hash) =>
-  network && hash && Object.hasOwn(EXPLORERS, network) && /^(0x)?[0-9a-f]{64}$/i.test(hash) ? EXPLORERS[network] + hash : null;
+  network && hash && Object.hasOwn(NETWORKS, network) && /^(0x)?[0-9a-f]{64}$/i.test(hash) ? NETWORKS[network].explorer + hash : null;
+
+/** @param {string | null | undefined} name The name of a network for people, or what the API calls one that is not known here. */
+export const networkName = (name) => (name && Object.hasOwn(NETWORKS, name) ? NETWORKS[name].title : clean(name));
+
+/** @param {unknown} id The name of the network with that chain id, or the id. */
+export const chainName = (id) => Object.values(NETWORKS).find(({ chainId }) => String(chainId) === String(id))?.title ?? clean(id);
 
 /** @param {string} scope Whether the role of who is signed in has a scope. */
 export const may = (scope) => !scope || (ROLES[me.value?.role] ?? []).includes(scope);

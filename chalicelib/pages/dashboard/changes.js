@@ -2,8 +2,8 @@
 
 import { html } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
-import { call, may, me, query, waitsFor } from "./api.js";
-import { Badge, Confirmed, Empty, Pages, Title } from "./parts.js";
+import { call, chainName, may, me, query, waitsFor } from "./api.js";
+import { Badge, Confirmed, Empty, Name, Pages, Title } from "./parts.js";
 
 const PAGE = 20;
 /** @type {Record<string, string>} */
@@ -36,25 +36,29 @@ function Change({ of: change, again }) {
     <section class="card" aria-labelledby=${change.id}>
       <div class="title"><h2 id=${change.id}>${word("operation", change.operation)}</h2><${Badge} kind=${KINDS[change.state]}>${word("change", change.state)}<//></div>
       <dl>
-        ${listChanges(change).map(({ name, value, isNew }) => html`<div class="row" key=${name}><dt>${clean(name)}</dt><dd class=${isNew ? "changed" : ""}><bdi>${clean(value)}</bdi></dd></div>`)}
-        ${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd><bdi>${value}</bdi></dd></div>`)}
+        ${listChanges(change).map(({ name, value, isNew }) => html`<div class="row" key=${name}><dt>${clean(name)}</dt><dd class=${isNew ? "changed" : ""}><${Name} of=${value} /></dd></div>`)}
+        ${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd><${Name} of=${value} /></dd></div>`)}
       </dl>
       ${isPending && html`<${Decisions} of=${change} again=${again} />`}
     </section>
   `;
 }
 
-/** @param {any} value */
-const shown = (value) => {
+/** @param {string} name @param {any} value A field's value in words. */
+const shown = (name, value) => {
   if (Array.isArray(value)) return value.join(", ") || t("none");
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
+  if (value && name === "chainId") return chainName(value);
+  if (value && name === "role") return word("role", value);
+  if (value && name.endsWith("At")) return time(value);
   return value === null || value === undefined || value === "" ? t("none") : typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
 /** @param {any} change @returns {{ name: string, value: string, isNew: boolean }[]} What it changes, in words: its effects, those that differ first; else what was asked for. */
 function listChanges({ effects, path, request }) {
-  const asked = Object.entries({ ...path, ...request }).map(([name, value]) => ({ name: word("field", name), value: shown(value), isNew: true }));
+  const asked = Object.entries({ ...path, ...request }).map(([name, value]) => ({ name: word("field", name), value: shown(name, value), isNew: true }));
   const known = (effects ?? []).flatMap((/** @type {any} */ { resource, before, after }) => Object.keys({ ...before, ...after }).map((name) => {
-    const [old, now] = [shown(before?.[name]), shown(after?.[name])];
+    const [old, now] = [shown(name, before?.[name]), shown(name, after?.[name])];
     const isNew = !before || old !== now;
     return { name: `${word("resource", resource)}: ${word("field", name)}`, value: before && isNew ? t("changes.from", { before: old, after: now }) : now, isNew };
   }));

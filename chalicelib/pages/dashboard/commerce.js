@@ -28,14 +28,9 @@ const KINDS = { AUTHORIZED: "warn", PAID: "good", FAILED: "bad", EXPIRED: "bad" 
 /** @type {any} Read once: what a token is never changes. */
 let currencies = null;
 
-/** @param {string} requestId The commerce payment of a request with the decimals of its token, or null if it is none. */
+/** @param {string} requestId The commerce payment of a request that is one, with the decimals of its token. */
 export async function readHeld(requestId) {
-  const absent = (/** @type {any} */ problem) => {
-    if (problem.status === 404) return null;
-    throw problem;
-  };
-  const held = await call("GET", `/v2/commerce-payments/${encodeURIComponent(requestId)}/status`).catch(absent);
-  if (!held) return null;
+  const held = await call("GET", `/v2/commerce-payments/${encodeURIComponent(requestId)}/status`);
   currencies ??= await call("GET", "/v2/currencies");
   const { decimals } = currencies.find((/** @type {any} */ each) => each.id === held.paymentCurrency);
   return { ...held, decimals };

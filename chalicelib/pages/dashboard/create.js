@@ -2,12 +2,12 @@
 // what the payer will see, and the result to share.
 
 import { html, useEffect, useState } from "./vendor.js";
-import { amount, clean, decimal, short, sum, t, time, word } from "./text.js";
-import { ESCROWS, Problem, call, may, me, query } from "./api.js";
+import { amount, decimal, short, sum, t, time, word } from "./text.js";
+import { ESCROWS, Problem, call, may, me, networkName, query } from "./api.js";
 import { copyOf } from "./copied.js";
 import { FREQUENCIES, LINKS, NEW_ITEM, callOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
 import { Made, finish } from "./made.js";
-import { Field, Form, Loaded, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Field, Form, Loaded, Name, Title, problemOf, useKey, useLoad } from "./parts.js";
 
 const [PREVIEW_MS, MOST, LATEST] = [400, 50, "9999-12-31T23:59"];
 const FIATS = ["USD", "EUR"];
@@ -96,7 +96,7 @@ function Drafting({ networks, terms }) {
           <//>
           <div class="pair">
             <${Field} is="select" label=${t("network")} value=${draft.network} onValue=${change("network")}>
-              ${[...new Set([draft.network, ...offered])].map((each) => html`<option key=${each} value=${each}>${each}</option>`)}
+              ${[...new Set([draft.network, ...offered])].map((each) => html`<option key=${each} value=${each}>${networkName(each)}</option>`)}
             <//>
             <${Field} is="select" label=${t("token")} value=${token?.id} onValue=${change("currency")} problem=${currencies.problem?.message ?? problemOf(problem, "paymentCurrency") ?? problemOf(problem, "currency")}>
               ${tokens.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.id}>${each.symbol}</option>`)}
@@ -188,9 +188,9 @@ function Preview({ draft, token }) {
     return () => clearTimeout(timer);
   }, [total, token?.id, draft.kind, isInToken]);
   const rows = [
-    ["network", draft.network],
+    ["network", networkName(draft.network)],
     ["pay.in", !isInToken && token?.symbol],
-    ["reference", draft.kind !== "held" && draft.reference && html`<bdi>${clean(draft.reference)}</bdi>`],
+    ["reference", draft.kind !== "held" && draft.reference && html`<${Name} of=${draft.reference} />`],
     ["create.pay.until", draft.kind === "held" && draft.payUntil && time(draft.payUntil)],
     ["create.capture.until", draft.kind === "held" && draft.captureUntil && time(draft.captureUntil)],
     ["create.expires", LINKS.includes(draft.kind) && draft.expires && time(draft.expires)],

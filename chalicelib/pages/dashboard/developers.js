@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
 
 const SCOPES = ["secure_payments", "requests", "payouts", "webhooks", "client_ids", "payee_destinations", "payers", "audit"].flatMap((each) => [`${each}:read`, `${each}:write`]);
 
@@ -21,7 +21,7 @@ function Keys() {
       ${(/** @type {any[]} */ keys) => keys.length === 0
         ? html`<${Empty} title=${t("key.none")} text=${t("key.none.text")} />`
         : html`<${Table} caption=${t("nav.keys")} heads=${[t("label"), t("key.prefix"), t("key.scopes"), t("last.used"), t("state"), t("actions")]} rows=${keys.map((each) => ({ key: each.id, cells: [
-            html`<bdi>${clean(each.label)}</bdi>`, html`<code>${each.prefix}…</code>`, each.scopes.length && each.scopes.length < SCOPES.length ? each.scopes.join(", ") : t("key.all"), time(each.lastUsedAt),
+            html`<${Name} of=${each.label} />`, html`<code>${each.prefix}…</code>`, each.scopes.length && each.scopes.length < SCOPES.length ? html`<${Name} of=${each.scopes.join(", ")} />` : t("key.all"), time(each.lastUsedAt),
             html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "ended")}<//>`,
             each.isActive && may("api_keys:write") && html`<${Confirmed} label=${t("revoke")} question=${t("key.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/api-keys/${each.id}`)} done=${loaded.again} />`,
           ] }))} />`}
@@ -51,7 +51,7 @@ function NewKey({ close }) {
           <${Field} label=${t("key.expires")} type="date" value=${expiry} onValue=${setExpiry} problem=${problemOf(problem, "expiresAt")} />
           <${Field} label=${t("key.ips")} hint=${t("key.ips.hint")} value=${ips} onValue=${setIps} problem=${problemOf(problem, "allowedIps")} />
           <fieldset><legend>${t("key.scopes")}</legend><p class="hint">${t("key.scopes.hint")}</p>
-            <div class="ticks">${SCOPES.map((each) => html`<${Tick} key=${each} label=${each} checked=${scopes.includes(each)} onValue=${turn(each)} />`)}</div>
+            <div class="ticks">${SCOPES.map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${scopes.includes(each)} onValue=${turn(each)} />`)}</div>
           </fieldset>
         <//>
       `}
@@ -72,7 +72,7 @@ function Clients() {
       ${(/** @type {any[]} */ clients) => clients.length === 0
         ? html`<${Empty} title=${t("client.none")} text=${t("client.none.text")} />`
         : html`<${Table} caption=${t("nav.clients")} heads=${[t("label"), t("client.id"), t("client.domains"), t("client.limits"), t("state"), t("actions")]} rows=${clients.map((each) => ({ key: each.id, cells: [
-            html`<bdi>${clean(each.label)}</bdi>`, html`<${Copy} text=${each.clientId} />`, html`<bdi>${clean(each.allowedDomains.join(", ")) || t("client.servers")}</bdi>`,
+            html`<${Name} of=${each.label} />`, html`<${Copy} text=${each.clientId} />`, html`<${Name} of=${each.allowedDomains.join(", ") || t("client.servers")} />`,
             isOpen(each) ? html`<${Badge} kind="bad">${t("client.unlimited")}<//>` : t("client.limited"), html`<${Badge} kind=${each.status === "active" ? "good" : "bad"}>${t(each.status === "active" ? "active" : "ended")}<//>`,
             each.status !== "revoked" && html`<div class="actions"><${Link} view="branding" id=${each.id}>${t("nav.branding")}<//>
               ${may("client_ids:write") && html`<button type="button" class="quiet" onClick=${() => change(each.id)}>${t("client.settings")}</button><${Confirmed} label=${t("revoke")} question=${t("client.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/client-ids/${each.id}`)} done=${loaded.again} />`}</div>`,

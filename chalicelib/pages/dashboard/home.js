@@ -1,12 +1,12 @@
 // What needs attention, what was paid per day, the newest payments; and the state of the networks.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, short, t, time, word } from "./text.js";
-import { call, may, query } from "./api.js";
+import { amount, clean, day, short, t, time, word } from "./text.js";
+import { call, may, networkName, query } from "./api.js";
 import { readPayments } from "./found.js";
 import { Link } from "./route.js";
 import { failing, hasAnswered, isMispaid, isReturned } from "./told.js";
-import { Badge, Empty, Field, Loaded, Money, Table, Title, useLoad } from "./parts.js";
+import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./parts.js";
 
 const DAY_MS = 86_400_000;
 const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
@@ -64,7 +64,7 @@ async function attention() {
   ]);
   return [
     ...networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
-      key: `n${each.network}`, text: t("attention.network", { network: each.network, time: time(each.readUntil) }), view: "status", at: each.readUntil,
+      key: `n${each.network}`, text: t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
     })),
     ...changes.map((each) => ({ key: each.id, text: t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
     ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
@@ -90,7 +90,7 @@ function Attention() {
         ${(/** @type {any[]} */ found) => found.length === 0
           ? html`<p class="quietly">${t("attention.none")}</p>`
           : html`<ul class="work">${found.map((each) => html`
-              <li key=${each.key}><${Link} view=${each.view} id=${each.id}>${each.text}<//><time datetime=${each.at}>${time(each.at)}</time></li>
+              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text} /><//><time datetime=${each.at}>${time(each.at)}</time></li>
             `)}</ul>`}
       <//>
     </section>
@@ -152,7 +152,7 @@ const Newest = ({ rows }) => html`
     heads=${[t("time"), t("amount"), t("reference"), t("payer")]}
     rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
       html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`,
-      html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`, html`<bdi>${clean(row.reference) || t("none")}</bdi>`, html`<code>${short(row.payer) || t("none")}</code>`,
+      html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`, html`<${Name} of=${row.reference || t("none")} />`, html`<code>${short(row.payer) || t("none")}</code>`,
     ] }))}
   />
 `;
@@ -174,15 +174,15 @@ function Bars({ rows, currency, days }) {
       <svg viewBox="0 0 720 160" class="bars" role="img" aria-label=${t("volume.label", { currency, days, most: shown(most) })}>
         ${names.map((name, at) => {
           const height = Math.max(sums[name] > 0 ? 2 : 0, (Math.max(sums[name], 0) / most) * 140);
-          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${name}: ${shown(sums[name])} ${currency}`}</title></rect>`;
+          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${day(name)}: ${shown(sums[name])} ${currency}`}</title></rect>`;
         })}
         <line x1="0" x2="720" y1="150.5" y2="150.5" />
       </svg>
-      <figcaption><span>${names[0]}</span><span>${t("volume.most", { most: shown(most), currency })}</span><span>${names[days - 1]}</span></figcaption>
+      <figcaption><time>${day(names[0])}</time><span>${t("volume.most", { most: shown(most), currency })}</span><time>${day(names[days - 1])}</time></figcaption>
     </figure>
     <details>
       <summary>${t("volume.table")}</summary>
-      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => sums[name]).map((name) => ({ key: name, cells: [name, shown(sums[name])] }))} />
+      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => sums[name]).map((name) => ({ key: name, cells: [day(name), shown(sums[name])] }))} />
     </details>
   `;
 }
@@ -199,7 +199,7 @@ function Status() {
           caption=${t("nav.status")}
           heads=${[t("network"), t("state"), t("status.until"), t("status.meaning")]}
           rows=${networks.map((/** @type {any} */ each) => ({ key: each.network, cells: [
-            each.network, html`<${Badge} kind=${state(each)}>${t(`status.${state(each)}`)}<//>`, time(each.readUntil),
+            networkName(each.network), html`<${Badge} kind=${state(each)}>${t(`status.${state(each)}`)}<//>`, time(each.readUntil),
             t(`status.${state(each)}.text`, { seconds: each.lagSeconds ?? "?" }),
           ] }))}
         />

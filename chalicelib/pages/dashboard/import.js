@@ -6,7 +6,7 @@ import { Problem, call } from "./api.js";
 import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./imported.js";
 import { Link } from "./route.js";
 import { TheLink } from "./requests.js";
-import { Field, Form, Loaded, Table, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Field, Form, Loaded, Name, Table, Title, problemOf, useKey, useLoad } from "./parts.js";
 
 const MOST_BYTES = 1_000_000;
 const TEMPLATE = "recipient,amount,currency\r\n0x0000000000000000000000000000000000000000,12.50,USDC-base\r\n";
@@ -62,7 +62,7 @@ function Sheet({ currencies }) {
         <${Field} label=${t("import.choose")} type="file" accept=".csv,.txt,text/csv,text/plain" onChange=${choose} problem=${refused} />
         <${Field} is="textarea" rows="6" label=${t("import.table")} hint=${t("import.table.hint")} spellcheck="false" value=${text} onValue=${change} problem=${whole} />
         <${Field} label=${t("reference")} hint=${t("import.reference.hint")} value=${reference} onValue=${setReference} problem=${problemOf(problem, "reference")} />
-        ${ignored.length > 0 && html`<p class="hint">${t("import.ignored")} <bdi>${clean(ignored.join(", "))}</bdi></p>`}
+        ${ignored.length > 0 && html`<p class="hint">${t("import.ignored")} <${Name} of=${ignored.join(", ")} /></p>`}
       <//>
       ${rows.length > 0 && html`<${Rows} rows=${rows} problem=${problem} />`}
     </div>
@@ -73,7 +73,7 @@ function Sheet({ currencies }) {
 function Rows({ rows, problem }) {
   const wrong = (/** @type {any} */ row, /** @type {string} */ name) => row.problems[name] ?? problemOf(problem, `${row.number - 1}.${FIELDS[name]}`) ?? (rows.length === 1 ? problemOf(problem, FIELDS[name]) : undefined);
   const shown = (/** @type {any} */ row, /** @type {string} */ name) => html`
-    <bdi>${clean(row[name]) || t("none")}</bdi>
+    <${Name} of=${row[name] || t("none")} />
     ${wrong(row, name) && html`<p class="problem">${clean(wrong(row, name))}</p>`}
   `;
   const good = rows.filter((/** @type {any} */ each) => COLUMNS.every((name) => !wrong(each, name)));

@@ -7,7 +7,7 @@ import { Link } from "./route.js";
 import { Accept, Rest } from "./parted.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
 import { isMispaid, isReturned } from "./told.js";
-import { Badge, Dialog, Hash, Loaded, Money, Pages, Table, Title, useLoad } from "./parts.js";
+import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./parts.js";
 
 const [PAGE, MANY] = [25, 100];
 const WITH_REFUND = ["duplicate", "wrong_token", "over"];
@@ -73,7 +73,7 @@ function Parts() {
             heads=${[t("created"), t("paid"), t("amount"), t("reference"), t("link.state"), t("actions")]}
             rows=${rows.map((row) => ({ key: row.requestId, cells: [
               html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`, html`<${Money} of=${row.paidAmount} currency=${row.invoiceCurrency} />`,
-              html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<bdi>${clean(row.reference ?? t("none"))}</bdi>`,
+              html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<${Name} of=${row.reference ?? t("none")} />`,
               row.securePaymentStatus ? word("status", row.securePaymentStatus) : t("none"), html`<${PartChoices} of=${row} again=${again} />`,
             ] }))}
           />
@@ -123,7 +123,7 @@ const Transfers = ({ caption, rows, isRefunded }) => html`
       html`<${Link} view="request" id=${row.body.requestId}>${time(row.createdAt)}<//>`,
       html`<${Badge} kind="warn">${(row.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", ")}<//>`,
       html`<${Money} of=${row.body.receivedAmount ?? row.body.amount} currency=${row.body.receivedAmount ? row.body.paymentCurrency : row.body.currency} />`,
-      html`<bdi>${clean(row.body.reference ?? t("none"))}</bdi>`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
+      html`<${Name} of=${row.body.reference ?? t("none")} />`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
       row.body.status === "reversed" ? word("label", "reversed") : isRefunded(row) ? html`<${Badge} kind="good">${t("refunded")}<//>` : html`<${TransferChoices} of=${row.body} />`,
     ] }))}
   />

@@ -53,7 +53,7 @@ export function Title({ children, actions }) {
     document.title = `${children} · ${document.querySelector('meta[name="brand"]')?.getAttribute("content")}`;
     if (document.activeElement === document.body || document.activeElement?.closest("nav")) heading.current?.focus();
   }, [children]);
-  return html`<div class="title"><h1 tabindex="-1" ref=${heading}>${children}</h1><div class="actions">${actions}</div></div>`;
+  return html`<div class="title"><h1 tabindex="-1" ref=${heading}><${Name} of=${children} /></h1><div class="actions">${actions}</div></div>`;
 }
 
 let made = 0; // fields and dialogs, each with an id of its own
@@ -155,6 +155,9 @@ export const Empty = ({ title, text, children }) => html`<div class="empty"><h2>
 /** @param {any} props */
 export const Badge = ({ kind, children }) => html`<span class=${`badge ${kind ?? ""}`}>${children}</span>`;
 
+/** @param {any} props Text of somebody, or a technical name, which goes on in the next line between its words alone. */
+export const Name = ({ of }) => html`<bdi>${clean(of).split(/(?<=[./@_:?&=-])(?=[a-z])/i).map((part, at) => (at ? html`<wbr />${part}` : part))}</bdi>`;
+
 /** @param {any} props An amount with its currency. */
 export const Money = ({ of, currency }) => html`<span class="money">${amount(of)} <span class="currency">${clean(currency)}</span></span>`;
 
@@ -212,7 +215,7 @@ export function Confirmed({ label, question, act, done, isSafe, isQuiet }) {
     <button type="button" class=${isSafe ? "action" : "quiet"} onClick=${() => ask(true)}>${label}</button>
     ${isAsking && html`
       <${Dialog} title=${label} onClose=${() => ask(false)}>
-        <p>${question}</p>
+        <p><${Name} of=${question} /></p>
         <${Form} send=${send} label=${label} danger=${!isSafe && !isQuiet} />
       <//>
     `}

@@ -1,11 +1,11 @@
 // Payments with their filters, sums of what is shown and a table to download.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, short, sum, t, time, word } from "./text.js";
+import { amount, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
 import { readPayments } from "./found.js";
 import { Link, address, go } from "./route.js";
-import { Badge, Empty, Failure, Field, Form, Hash, Money, Pages, Table, Title } from "./parts.js";
+import { Badge, Empty, Failure, Field, Form, Hash, Money, Name, Pages, Table, Title } from "./parts.js";
 
 const [PAGE, PART, MOST_PARTS] = [25, 5_000, 40];
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
@@ -46,7 +46,7 @@ function Payments({ query: given }) {
           heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
           rows=${rows.map((row) => ({ key: row.id, cells: [
             html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
-            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.type), html`<bdi>${clean(row.reference) || t("none")}</bdi>`,
+            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.type), html`<${Name} of=${row.reference || t("none")} />`,
             html`<code title=${row.payer}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
           ] }))}
         />

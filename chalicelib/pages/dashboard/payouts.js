@@ -2,12 +2,12 @@
 
 import { html, useEffect, useState } from "./vendor.js";
 import { amount, clean, short, sum, t, time, webAddress, word } from "./text.js";
-import { Problem, call, may, me, query } from "./api.js";
+import { Problem, call, may, me, networkName, query } from "./api.js";
 import { addressProblem } from "./drafts.js";
 import { Link, address, go } from "./route.js";
 import { discoverWallets } from "./proofs.js";
 import { TheLink } from "./requests.js";
-import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./parts.js";
 
 const [PAGE, MOST_IN_BATCH] = [25, 30];
 
@@ -85,7 +85,7 @@ function Of({ wallet, currencies }) {
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
             html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row)} problem=${problemOf(problem, row.securePaymentToken)} />`,
             html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<code title=${row.payee}>${short(row.payee)}</code>`,
-            html`<bdi>${clean(row.reference ?? t("none"))}</bdi>`, html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
+            html`<${Name} of=${row.reference ?? t("none")} />`, html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
           ] }))}
         />
         ${may("payouts:write") && html`<${Together} chosen=${chosen} currencies=${currencies} onProblem=${setProblem} done=${setReady} />`}
@@ -118,7 +118,7 @@ function Together({ chosen, currencies, onProblem, done }) {
   const sums = names.map((name) => `${amount(sum(chosen.filter((/** @type {any} */ each) => each.invoiceCurrency === name).map((/** @type {any} */ each) => each.amount)))} ${name}`);
   const send = async () => {
     if (tokens.length === 1) return done({ link: await call("GET", `/v2/secure-payments${query({ requestId: chosen[0].requestId })}`) });
-    if (networks.length > 1) throw new Problem(400, { message: t("payouts.networks", { networks: networks.join(", ") }) });
+    if (networks.length > 1) throw new Problem(400, { message: t("payouts.networks", { networks: networks.map(networkName).join(", ") }) });
     const isBatch = networks[0] !== "tron" && tokens.length <= MOST_IN_BATCH;
     const [path, body] = isBatch ? ["batch-payouts", { tokens }] : ["multicall-payouts", { childTokens: tokens }];
     const made = await call("POST", `/v2/secure-payments/${path}`, { body, key: key.of(body) });

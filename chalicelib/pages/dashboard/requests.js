@@ -1,14 +1,14 @@
 // Requests and links: lists with filters that stand in the URL, and one request with its timeline.
 
 import { html, useRef, useState } from "./vendor.js";
-import { amount, clean, short, t, time, webAddress, word } from "./text.js";
+import { amount, short, t, time, webAddress, word } from "./text.js";
 import { ROOT, call, may, query } from "./api.js";
 import { Link, address, go } from "./route.js";
 import { Actions } from "./actions.js";
 import { Held, readHeld } from "./commerce.js";
 import { pause } from "./looking.js";
 import { Timeline } from "./timeline.js";
-import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Pages, Table, Title, useLoad, useLook } from "./parts.js";
+import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./parts.js";
 
 const [LATEST_MS, PAGE, EVENTS] = [30_000, 25, 20];
 const STATUSES = ["created", "partially_paid", "paid", "processing", "failed", "cancelled"];
@@ -68,7 +68,7 @@ function Requests({ query: given }) {
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
             html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
             html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<${State} of=${row.status} />`,
-            html`<bdi>${clean(row.reference ?? t("none"))}</bdi>`, html`<code title=${row.payee}>${short(row.payee) || t("none")}</code>`,
+            html`<${Name} of=${row.reference ?? t("none")} />`, html`<code title=${row.payee}>${short(row.payee) || t("none")}</code>`,
           ] }))}
         />
       `}
@@ -98,7 +98,7 @@ function Links({ query: given }) {
           heads=${[t("created"), t("state"), t("kind"), t("reference"), t("expires"), t("link"), t("actions")]}
           rows=${rows.map((row) => ({ key: row.token, cells: [
             html`<${Link} view="requests" query=${{ securePaymentToken: row.token }}>${time(row.createdAt)}<//>`, html`<${State} of=${row.status} />`, word("type", row.flow === "pay" ? "payout" : row.paymentType),
-            html`<bdi>${clean(row.reference ?? t("none"))}</bdi>`, time(row.expiresAt), html`<${Copy} text=${row.securePaymentUrl} />`,
+            html`<${Name} of=${row.reference ?? t("none")} />`, time(row.expiresAt), html`<${Copy} text=${row.securePaymentUrl} />`,
             may("secure_payments:write") && html`<${Link} view="create" query=${{ link: row.token }} class="small">${t("duplicate")}<//>`,
           ] }))}
         />
@@ -107,17 +107,17 @@ function Links({ query: given }) {
   `;
 }
 
-/** @param {string} id @param {boolean} mayBeHeld What is known of a request: itself, its link and its commerce payment if it has one, and its transfers. */
-async function readRequest(id, mayBeHeld) {
+/** @param {string} id What is known of a request: itself, its link and its commerce payment if it has one, and its transfers. */
+async function readRequest(id) {
   const path = `/v2/request/${encodeURIComponent(id)}`;
   const absent = (/** @type {any} */ problem) => {
     if (problem.status === 404 || problem.status === 409 || problem.status === 403) return null;
     throw problem;
   };
-  const [request, link, found, held] = await Promise.all([
-    call("GET", path), call("GET", `/v2/secure-payments${query({ requestId: id })}`).catch(absent), call("GET", `${path}/transfers`), mayBeHeld ? readHeld(id) : null,
+  const [request, link, found] = await Promise.all([
+    call("GET", path), call("GET", `/v2/secure-payments${query({ requestId: id })}`).catch(absent), call("GET", `${path}/transfers`),
   ]);
-  return { request, link, transfers: found.transfers, held };
+  return { request, link, transfers: found.transfers, held: request.isCommercePayment ? await readHeld(id) : null };
 }
 
 /** @param {string} id The events about a request, and the URLs of the webhooks that hear of them. */
@@ -129,9 +129,7 @@ async function readEvents(id) {
 
 /** @param {any} props One request, which is read again while it can still be paid, and its events while webhooks were not told of one. */
 function Request({ id }) {
-  const isPlain = useRef(false); // known not to be a commerce payment, which it never becomes
-  const loaded = useLoad(() => readRequest(id, !isPlain.current), [id]);
-  if (loaded.data) isPlain.current = loaded.data.held === null;
+  const loaded = useLoad(() => readRequest(id), [id]);
   const state = loaded.data && [loaded.data.request.status, loaded.data.transfers.length, loaded.data.held?.status, loaded.data.held?.updatedAt].join();
   const told = useLoad(async () => state && readEvents(id), [id, state]);
   const isOver = loaded.data?.request.status === "failed" || Boolean(loaded.problem);
@@ -182,8 +180,8 @@ function Facts({ request, link }) {
     ["refunded", Number(request.refundedAmount) > 0 && html`<${Money} of=${request.refundedAmount} currency=${request.invoiceCurrency} />`],
     ["excess", request.excessAmount && html`<${Money} of=${request.excessAmount} currency=${request.invoiceCurrency} />`],
     ["pay.in", request.paymentCurrency !== request.invoiceCurrency && request.paymentCurrency],
-    ["reference", request.reference && html`<bdi>${clean(request.reference)}</bdi>`],
-    ["note", request.note && html`<bdi>${clean(request.note)}</bdi>`],
+    ["reference", request.reference && html`<${Name} of=${request.reference} />`],
+    ["note", request.note && html`<${Name} of=${request.note} />`],
     ["payee", request.payee && html`<${Copy} text=${request.payee} />`],
     ["payer", request.payerAddress && html`<${Copy} text=${request.payerAddress} />`],
     ["link.state", link && html`<${State} of=${link.status} />`],

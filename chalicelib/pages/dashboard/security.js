@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { call, me, readMe } from "./api.js";
-import { Badge, Confirmed, Empty, Field, Form, Loaded, Table, Title, useLoad } from "./parts.js";
+import { Badge, Confirmed, Empty, Field, Form, Loaded, Name, Table, Title, useLoad } from "./parts.js";
 import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
 
 const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Sessions} />`;
@@ -23,7 +23,7 @@ function Identities() {
   return html`
     <section class="card"><h2>${t("identities.title")}</h2>
       <${Table} caption=${t("identities.title")} heads=${[t("name"), t("kind"), t("actions")]} rows=${identities.map((/** @type {any} */ each) => ({ key: each.id, cells: [
-        html`<bdi>${clean(each.name)}</bdi>`, t(`identity.${each.type}`),
+        html`<${Name} of=${each.name} />`, t(`identity.${each.type}`),
         identities.length > 1 && html`<${Confirmed} label=${t("remove")} question=${t("identity.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/auth/identities/${each.id}`)} done=${readMe} />`,
       ] }))} />
       ${isLooking
@@ -49,7 +49,7 @@ function Passkeys() {
         ${(/** @type {any[]} */ passkeys) => passkeys.length === 0
           ? html`<${Empty} title=${t("passkey.none")} text=${t("passkey.none.text")} />`
           : html`<${Table} caption=${t("passkey.title")} heads=${[t("name"), t("created"), t("last.used"), t("actions")]} rows=${passkeys.map((each) => ({ key: each.id, cells: [
-              html`<bdi>${clean(each.name)}</bdi>`, time(each.createdAt), time(each.lastUsedAt),
+              html`<${Name} of=${each.name} />`, time(each.createdAt), time(each.lastUsedAt),
               html`<${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} />`,
             ] }))} />`}
       <//>

@@ -2,8 +2,8 @@
 
 import { html, useState } from "./vendor.js";
 import { clean, short, t, time, word } from "./text.js";
-import { call, may, me, query } from "./api.js";
-import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { call, chainName, may, me, query } from "./api.js";
+import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
 
 const PAGE = 50;
 const ROLES_OFFERED = ["admin", "finance", "support", "developer", "viewer", "owner"];
@@ -24,14 +24,14 @@ function Team() {
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ { members, invitations }) => html`
         <${Table} caption=${t("nav.team")} heads=${[t("name"), t("role"), t("team.since"), t("actions")]} rows=${members.map((/** @type {any} */ each) => ({ key: each.id, cells: [
-          html`<bdi>${clean(each.name)}</bdi> ${each.current && t("team.you")}`,
+          html`<${Name} of=${each.name} /> ${each.current && t("team.you")}`,
           mayChange(each) ? html`<${RoleOf} member=${each} again=${loaded.again} />` : word("role", each.role), time(each.joinedAt),
           mayChange(each) && !each.current && html`<${Confirmed} label=${t("team.remove")} question=${t("team.remove.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}`)} done=${loaded.again} />`,
         ] }))} />
         <h2>${t("team.invitations")}</h2>
         ${invitations.length === 0 ? html`<p class="quietly">${t("team.invitations.none")}</p>` : html`
           <${Table} caption=${t("team.invitations")} heads=${[t("name"), t("role"), t("expires"), t("actions")]} rows=${invitations.map((/** @type {any} */ each) => ({ key: each.id, cells: [
-            html`<bdi>${clean(each.name)}</bdi>`, word("role", each.role), time(each.expiresAt),
+            html`<${Name} of=${each.name} />`, word("role", each.role), time(each.expiresAt),
             canManage && html`<${Confirmed} label=${t("team.withdraw")} question=${t("team.withdraw.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/invitations/${each.id}`)} done=${loaded.again} />`,
           ] }))} />
         `}
@@ -82,12 +82,9 @@ function Invite({ close }) {
 
 /** The destination of the wallet that is signed in; every destination is in the wallet's hands alone. */
 function Payees() {
-  const wallets = me.value.type === "wallet" ? [{ id: me.value.address, name: me.value.address }] : []; // that of the session alone
+  const wallets = me.value.type === "wallet" ? [{ id: me.value.address, name: me.value.address }] : []; // that of the session alone, which others may not read either
   const hasWallet = me.value.identities.some((/** @type {any} */ each) => each.type === "wallet");
-  const loaded = useLoad(() => call("GET", "/v1/payee-destination").catch((/** @type {any} */ problem) => {
-    if (problem.status === 404 || problem.status === 400 || problem.status === 403) return null;
-    throw problem;
-  }), []);
+  const loaded = useLoad(async () => (wallets.length ? call("GET", "/v1/payee-destination") : null), []);
   return html`
     <${Title}>${t("nav.payees")}<//>
     <p class="hint">${t("payee.text")}</p>
@@ -106,7 +103,7 @@ const Destination = ({ of: found, again }) => html`
     <dl>
       <div class="row"><dt>${t("payee.wallet")}</dt><dd><${Copy} text=${found.walletAddress} /></dd></div>
       <div class="row"><dt>${t("token")}</dt><dd><${Copy} text=${found.tokenAddress} /></dd></div>
-      <div class="row"><dt>${t("payee.chain")}</dt><dd>${found.chainId}</dd></div>
+      <div class="row"><dt>${t("payee.chain")}</dt><dd>${chainName(found.chainId)}</dd></div>
       <div class="row"><dt>${t("payee.id")}</dt><dd><${Copy} text=${found.destinationId} /></dd></div>
       <div class="row"><dt>${t("state")}</dt><dd>${t(found.active ? "active" : "off")}</dd></div>
     </dl>
@@ -169,7 +166,7 @@ function Rules({ account }) {
           <${Field} label=${t("account.delay")} hint=${t("account.delay.hint")} inputmode="numeric" value=${delay} onValue=${setDelay} problem=${problemOf(problem, "approvalDelayHours")} />
         <//>
         <p role="status">${isSaved && t("saved")}</p>
-      ` : html`<dl><div class="row"><dt>${t("account.name")}</dt><dd><bdi>${clean(account.name)}</bdi></dd></div></dl>`}
+      ` : html`<dl><div class="row"><dt>${t("account.name")}</dt><dd><${Name} of=${account.name} /></dd></div></dl>`}
     </section>
   `;
 }
@@ -206,7 +203,7 @@ function Audit() {
     <p class="hint">${t("audit.text")}</p>
     <${Pages} load=${load} deps=${[]} empty=${html`<p class="quietly">${t("audit.none")}</p>`}>
       ${(/** @type {any[]} */ rows) => html`<${Table} caption=${t("nav.audit")} heads=${[t("time"), t("audit.action"), t("audit.target"), t("audit.actor"), t("audit.address")]} rows=${rows.map((each) => ({ key: each.id, cells: [
-        time(each.at), each.action, html`<bdi><code title=${clean(each.target)}>${short(each.target)}</code></bdi>`, html`<bdi><code title=${clean(each.actor)}>${short(each.actor)}</code></bdi>`, each.ipAddress,
+        time(each.at), html`<${Name} of=${each.action} />`, html`<bdi><code title=${clean(each.target)}>${short(each.target)}</code></bdi>`, html`<bdi><code title=${clean(each.actor)}>${short(each.actor)}</code></bdi>`, each.ipAddress,
       ] }))} />`}
     <//>
   `;

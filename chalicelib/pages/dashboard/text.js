@@ -28,6 +28,9 @@ export const isTime = (text) => !Number.isNaN(Date.parse(text ?? ""));
 export const time = (text) =>
   text && isTime(text) ? new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
 
+/** @param {string} text A day as YYYY-MM-DD, as people write it. */
+export const day = (text) => new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+
 /** @param {string | null | undefined} text A decimal with separators between thousands; digits are never rounded. */
 export function amount(text) {
   const parts = /^(-?)(\d+)(\.\d+)?$/.exec(text ?? "");

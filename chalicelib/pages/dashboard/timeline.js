@@ -2,13 +2,13 @@
 
 import { html } from "./vendor.js";
 import { amount, clean, short, t, time, word } from "./text.js";
-import { call, may } from "./api.js";
+import { call, may, networkName } from "./api.js";
 import { fromUnits } from "./commerce.js";
 import { nextLook } from "./looking.js";
 import { Link } from "./route.js";
 import { Rest } from "./parted.js";
 import { RefundTransfer } from "./refunds.js";
-import { Badge, Failure, Form, Hash, useLoad, useLook } from "./parts.js";
+import { Badge, Failure, Form, Hash, Name, useLoad, useLook } from "./parts.js";
 
 /** @param {any} payment */
 const stated = (payment) => payment.statedAmount && t("timeline.stated", { amount: amount(payment.statedAmount) });
@@ -34,7 +34,7 @@ export function Timeline({ link, transfers, request, held, events, webhooks }) {
       key: `h${each.type}${each.transactionHash}`, at: each.timestamp, hash: each.transactionHash, network: held.network, isBad: each.type === "FAILED", text: word("escrow", each.type),
       more: each.amount && `${amount(fromUnits(each.amount, held.decimals))} ${held.paymentCurrency}`,
     })),
-    ...(events ?? []).map((/** @type {any} */ each) => ({ key: each.id, at: each.createdAt, text: html`<code>${each.kind}</code>`, event: each })),
+    ...(events ?? []).map((/** @type {any} */ each) => ({ key: each.id, at: each.createdAt, text: html`<code><${Name} of=${each.kind} /></code>`, event: each })),
     request.acceptedAt && { key: "accepted", at: request.acceptedAt, text: t("timeline.accepted", { amount: `${amount(request.acceptedAmount)} ${request.invoiceCurrency}` }), isGood: true },
     link?.completedAt && { key: "completed", at: link.completedAt, text: t("timeline.completed"), isGood: true },
     link?.status === "expired" && { key: "expired", at: link.expiresAt, text: t("timeline.expired") },
@@ -48,7 +48,7 @@ export function Timeline({ link, transfers, request, held, events, webhooks }) {
             <time datetime=${each.at}>${time(each.at)}</time>
             <div>
               <p>${each.text}</p>${each.more && html`<p class="hint">${each.more}</p>`}
-              ${each.hash && html`<p class="hint"><${Hash} of=${each.hash} network=${each.network} /> ${each.network}</p>`}
+              ${each.hash && html`<p class="hint"><${Hash} of=${each.hash} network=${each.network} /> ${networkName(each.network)}</p>`}
               ${each.transfer && may("requests:write") && html`<${Recovery} transfer=${each.transfer} link=${link} request=${request} isHeld=${Boolean(held)} />`}
               ${each.event && !each.event.announced && html`<p class="hint">${t("timeline.unannounced")}</p>`}
               ${each.event?.announced && html`<${Deliveries} of=${each.event} webhooks=${webhooks} />`}
@@ -99,7 +99,7 @@ function Delivery({ of: delivery, url, again }) {
   return html`
     <li class="delivery">
       <${Badge} kind=${KINDS[delivery.state] ?? "warn"}>${word("delivery", delivery.state)}<//>
-      <span><${Link} view="webhook" id=${delivery.webhookId}><bdi>${clean(url ?? t("webhook.one"))}</bdi><//> <span class="hint"><code>${delivery.event}</code>${last && ` · ${last.status ?? clean(last.error)} · ${time(last.at)}`}</span></span>
+      <span><${Link} view="webhook" id=${delivery.webhookId}><${Name} of=${url ?? t("webhook.one")} /><//> <span class="hint"><code><${Name} of=${delivery.event} /></code>${last && ` · ${last.status ?? clean(last.error)} · ${time(last.at)}`}</span></span>
       ${may("webhooks:write") && delivery.state !== "pending" && html`<${Form} send=${redeliver} label=${t("delivery.again")} quiet />`}
     </li>
   `;

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, isTime, t, time, word } from "./text.js";
 import { EVENTS, Problem, call, may, query } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
 
 const PAGE = 20;
 const OVERLAPS = ["24", "72", "1", "0"]; // hours
@@ -21,7 +21,7 @@ function Webhooks() {
       ${(/** @type {any[]} */ webhooks) => webhooks.length === 0
         ? html`<${Empty} title=${t("webhook.none")} text=${t("webhook.none.text")} />`
         : html`<${Table} caption=${t("nav.webhooks")} heads=${[t("webhook.url"), t("webhook.events"), t("state"), t("created")]} rows=${webhooks.map((each) => ({ key: each.id, cells: [
-            html`<${Link} view="webhook" id=${each.id}><bdi>${clean(each.url)}</bdi><//>`, each.events.join(", "),
+            html`<${Link} view="webhook" id=${each.id}><${Name} of=${each.url} /><//>`, html`<${Name} of=${each.events.join(", ")} />`,
             html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "off")}<//>`, time(each.createdAt),
           ] }))} />`}
     <//>
@@ -42,7 +42,7 @@ function NewWebhook({ close }) {
       ${made ? html`<p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />` : html`
         <${Form} send=${send} label=${t("webhook.create")} onProblem=${setProblem}>
           <${Field} label=${t("webhook.url")} type="url" value=${url} onValue=${setUrl} problem=${problemOf(problem, "url")} />
-          <fieldset><legend>${t("webhook.events")}</legend><p class="hint">${t("webhook.events.hint")}</p><div class="ticks">${[...EVENTS].sort().map((each) => html`<${Tick} key=${each} label=${each} checked=${events.includes(each)} onValue=${turn(each)} />`)}</div></fieldset>
+          <fieldset><legend>${t("webhook.events")}</legend><p class="hint">${t("webhook.events.hint")}</p><div class="ticks">${[...EVENTS].sort().map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${events.includes(each)} onValue=${turn(each)} />`)}</div></fieldset>
         <//>
       `}
     <//>
@@ -62,7 +62,7 @@ function Webhook({ id }) {
     <p><${Link} view="webhooks">${t("back.webhooks")}<//></p>
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ webhook) => webhook === null ? html`<${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
-        <${Title}><bdi>${clean(webhook.url)}</bdi><//>
+        <${Title}>${clean(webhook.url)}<//>
         ${may("webhooks:write") && html`<${Actions} webhook=${webhook} again=${() => { loaded.again(); setTurn(turn + 1); }} />`}
         <section class="card" aria-labelledby="deliveries">
           <div class="title"><h2 id="deliveries">${t("delivery.title")}</h2>
@@ -134,7 +134,7 @@ function Rotate({ webhook }) {
           <p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />
           <p>${made.previousUntil ? t("secret.before", { time: time(made.previousUntil) }) : t("secret.alone")}</p>
         ` : html`
-          <p>${t("secret.question", { url: clean(webhook.url) })}</p>
+          <p><${Name} of=${t("secret.question", { url: webhook.url })} /></p>
           <${Form} send=${send} label=${t("secret.replace")}>
             <${Field} is="select" label=${t("secret.overlap")} hint=${t("secret.overlap.hint")} value=${hours} onValue=${setHours}>
               ${OVERLAPS.map((each) => html`<option key=${each} value=${each}>${each === "0" ? t("secret.at.once") : t("secret.hours", { hours: each })}</option>`)}
@@ -155,7 +155,7 @@ function Delivery({ of: delivery, webhook, again }) {
   return html`
     <li>
       <details>
-        <summary><${Badge} kind=${KINDS[delivery.state] ?? "warn"}>${word("delivery", delivery.state)}<//> ${delivery.event} ${delivery.isTest && t("delivery.test")} <time datetime=${delivery.createdAt}>${time(delivery.createdAt)}</time></summary>
+        <summary><${Badge} kind=${KINDS[delivery.state] ?? "warn"}>${word("delivery", delivery.state)}<//> <${Name} of=${delivery.event} /> ${delivery.isTest && t("delivery.test")} <time datetime=${delivery.createdAt}>${time(delivery.createdAt)}</time></summary>
         ${delivery.attempts.length === 0 && html`<p class="hint">${t("delivery.unsent")}</p>`}
         <ol>${delivery.attempts.map((/** @type {any} */ each) => html`<li key=${each.at}>${time(each.at)} · ${each.status ?? clean(each.error)} · ${each.durationMs} ms${each.response && html`<pre>${clean(each.response)}</pre>`}</li>`)}</ol>
         ${may("webhooks:write") && html`<${Form} send=${redeliver} label=${t("delivery.again")} quiet />`}

@@ -92,5 +92,5 @@ export const ending = (el, ends) => el("span", { "data-until": String(ends) });
 function rateText({ owed, symbol, conversion: { numerator, denominator } }, language) {
   const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
   const rate = format.format(`${(numerator * 10n ** 24n) / denominator}E-24`);
-  return `${format.format(1)} ${owed.symbol} = ${rate} ${symbol}`;
+  return `${format.format(1)}\u00a0${owed.symbol} = ${rate}\u00a0${symbol}`;
 }

@@ -53,7 +53,7 @@ const isolated = (value) => (document.dir === "rtl" || RIGHT_TO_LEFT.test(value)
 /** An amount such as `12.5 USDC` in the language's format, with all its digits, and at least `digits` decimal places. */
 function money(units, decimals, symbol, digits = 0) {
   const format = new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: 20 });
-  return isolated(`${format.format(`${units}E-${decimals}`)} ${symbol}`);
+  return isolated(`${format.format(`${units}E-${decimals}`)}\u00a0${symbol}`);
 }
 
 const dollars = (text) => new Intl.NumberFormat(locale(), { style: "currency", currency: "USD" }).format(text);

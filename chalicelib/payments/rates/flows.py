@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.conversions import conversion_path
 from chalicelib.chains.catalogue.prices import FeedPath, feed_path, price_currency, price_id
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import agree, read_alike
 from chalicelib.payments.currencies.flows import conversion_facts
 from chalicelib.payments.currencies.rules import is_priced
 from chalicelib.payments.rates import rules
@@ -161,13 +161,14 @@ def _is_priced(services: Services, invoice: Token, payment: Token) -> bool:
 
 def _feed_rate(services: Services, invoice: Token, payment: Token) -> Rate | None:
     chain, by = _feeds(services, invoice, payment)
-    (found,) = chain.read_conversion_rates([by.path])
+    (found,) = read_alike(chain, lambda node: node.read_conversion_rates([by.path]))
     return _rate_by(by, invoice, payment, found)
 
 
 def _past_feed_rate(services: Services, invoice: Token, payment: Token, instant: datetime) -> Rate | None:
     chain, by = _feeds(services, invoice, payment)
-    return _rate_by(by, invoice, payment, chain.read_past_conversion_rate(by.path, instant))
+    found = read_alike(chain, lambda node: node.read_past_conversion_rate(by.path, instant))
+    return _rate_by(by, invoice, payment, found)
 
 
 def _feeds(services: Services, invoice: Token, payment: Token) -> "tuple[EvmChain, FeedPath]":

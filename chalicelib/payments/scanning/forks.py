@@ -1,6 +1,6 @@
 """Following a fork: the blocks that replaced others are read again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange, ProxyTransfer
 from chalicelib.chains.nodes.history.transfers import transfers_of
+from chalicelib.chains.nodes.nodes import Node, agreeing, answer_or_none
 from chalicelib.chains.nodes.rpc.receipts import logs_in
 from chalicelib.payments.scanning import ranges, rules, store, transfer_log
 from chalicelib.payments.scanning.checks import comparison
@@ -26,11 +27,12 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     """Reads the blocks that replaced those after the newest common one; returns the cursor after them.
 
     The transfers of the replaced blocks and those of the new ones become work for the recorder, a transfer that is in
-    both as one that moved. Nothing is undone before every new block was read, and before the node's receipts confirm
-    that what is missing is gone. Blocks that are unfinished are read again, too: a fork may have replaced them before
-    the cursor had a checkpoint of them. The range after the cursor is read as well, as far as its blocks are confirmed,
-    because a fork often moves transactions into later blocks. Raises ChainUnavailable if the chain forks again
-    meanwhile, or if a block is refused, and as `comparison.check` if a new transfer is not in the receipts.
+    both as one that moved. Nothing is undone before every new block was read, before another node has other blocks
+    there, too, and before the node's receipts confirm that what is missing is gone. Blocks that are unfinished are read
+    again, too: a fork may have replaced them before the cursor had a checkpoint of them. The range after the cursor is
+    read as well, as far as its blocks are confirmed, because a fork often moves transactions into later blocks. Raises
+    ChainUnavailable if the chain forks again meanwhile, or if a block is refused, what `_check_replaced` raises, and as
+    `comparison.check` if a new transfer is not in the receipts.
     """
     canonical = chain.block_hashes([checkpoint.number for checkpoint in cursor.checkpoints])
     common = rules.roll_back(cursor, canonical)
@@ -41,6 +43,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     logged = store.list_logged(services.store, cursor.network, common.scanned_to + 1, logged_to)
     hashes = chain.block_hashes(sorted({entry.block_number for entry in logged}))
     removed = transfer_log.find_removed(logged, hashes, added)
+    _check_replaced(services, chain, cursor, removed, hashes)
     gone = transfer_log.find_vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
     compared = _compare_replaced(services, chain, details, cursor, matched)
@@ -61,6 +64,24 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     followed = ranges.store_cursor(services, ranges.with_doubts(replace(followed, version=cursor.version), doubts))
     hint(services, found.payables)
     return followed
+
+
+def _check_replaced(
+    services: Services,
+    chain: "Chain",
+    cursor: Cursor,
+    removed: Sequence[LoggedTransfer],
+    hashes: Mapping[int, str | None],
+) -> None:
+    """Whether another node, too, has the blocks of these `hashes` where those of the removed transfers were. Raises
+    NodesDisagree if one has other blocks, NotAgreed if none says so, unless all are dead. One request to each, and one
+    more if they do not have all of these blocks."""
+    known = [each for each in removed if each.state is not TransferState.REVERSED]
+    replaced = {each.block_number: hash for each in known if (hash := hashes[each.block_number]) is not None}
+    if not isinstance(chain, Node) or not replaced or agreeing(chain, chain.others, replaced):
+        return
+    heads = {each.host: answer_or_none(each.head) for each in chain.others}
+    comparison.check_silence(services, chain, cursor, known, heads)
 
 
 def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer:
@@ -92,15 +113,13 @@ def _in_receipts(
     services: Services, chain: "Chain", details: Details, gone: Sequence[LoggedTransfer]
 ) -> Sequence[ProxyTransfer]:
     """The transfers in the receipts of what is gone, as far as it counts. Those that the node does not return are left
-    out, with an alarm, as anybody can make one that is too large. Raises ChainUnavailable if it returns none."""
+    out, with an alarm: anybody can make one that is too large, and everybody's payments would wait for it."""
     counting = [entry for entry in gone if can_count(entry)]
     hashes = sorted({entry.tx_hash for entry in counting})
     receipts = details.read_receipts(chain, hashes, len(hashes) + 1)
     for tx_hash in hashes:
         if tx_hash not in receipts:
             services.log.error("receipt not compared", extra={"network": chain.network, "tx_hash": tx_hash})
-    if hashes and not receipts:
-        raise ChainUnavailable(f"The {chain.network} node returns no receipt of what a fork has removed")
     return transfers_of(chain.network, logs_in(receipts), chain.escrow, transfer_log.addresses_of_emptied(counting))
 
 

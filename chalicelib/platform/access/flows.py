@@ -130,11 +130,11 @@ def _session(services: Services, sent: SentCredential, records: Any, common: _Fi
 def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     """A client id that is sent with an API key needs no Origin, as servers send none."""
     client: ClientId | None = records.get(ClientId)
-    with _naming("x-api-key", client is not None):
+    with _naming("x-api-key", _client_id_beside(sent), client is not None):
         key = check_api_key(records.get(ApiKey), ip_address, services.clock())
     if sent.client_id is not None:
         default = client.allowed_domains[0] if client and client.allowed_domains else None
-        with _naming("x-client-id"):
+        with _naming("x-client-id", "x-api-key"):
             client = check_client_id(client, common["origin"] or default)
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
     common |= {"uses_payment_intents": key.uses_payment_intents}
@@ -142,7 +142,8 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
 
 
 def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
-    client = check_client_id(records.get(ClientId), common["origin"])
+    with _naming("x-client-id"):
+        client = check_client_id(records.get(ClientId), common["origin"])
     common |= {
         "actor": f"client_id:{client.client_id}",
         "key_scope": f"{common['digest']}/{common['origin']}",
@@ -157,27 +158,34 @@ def _orchestrator(services: Services, sent: SentCredential, records: Any, common
 
     Either uses the units of the orchestrator's account, so that it cannot use up those of its merchants.
     """
-    with _naming("x-orchestrator-key", ClientId in records):
+    with _naming("x-orchestrator-key", _client_id_beside(sent), ClientId in records):
         key = check_orchestrator_key(records.get(OrchestratorKey))
     common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
     common |= {"key_id": key.key_id, "tier": key.tier, "quota": account_quota(key.account_id)}
     if sent.client_id is None:
         return Caller(account_id=key.account_id, **common)
-    with _naming("x-client-id"):
+    with _naming("x-client-id", "x-orchestrator-key"):
         client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
     common |= {"uses_payment_intents": client.uses_payment_intents}
     return Caller(account_id=client.account_id, client=client, **common)
 
 
+def _client_id_beside(sent: SentCredential) -> str | None:
+    return "x-client-id" if sent.client_id is not None else None
+
+
 @contextmanager
-def _naming(header: str, is_other_known: bool = True) -> Iterator[None]:
-    """Has the refusal of a credential name its header, where another one is sent beside it that is known."""
+def _naming(header: str, beside: str | None = None, is_beside_known: bool = True) -> Iterator[None]:
+    """Has the refusal of a credential name its header, and the one that is sent `beside` it if that is unknown too."""
     try:
         yield
     except Unauthorized as refusal:
-        if not is_other_known or refusal.message != Unauthorized().message:
+        if refusal.message != Unauthorized().message:
             raise
-        raise Unauthorized(f"{header} is not known, or not valid any more: send a valid one, or leave it out") from None
+        if not is_beside_known and beside is not None:
+            raise Unauthorized(f"{header} and {beside} are not known, or not valid any more: send valid ones") from None
+        advice = "send a valid one, or leave it out" if beside is not None else "send a valid one"
+        raise Unauthorized(f"{header} is not known, or not valid any more: {advice}") from None
 
 
 _CALLERS = {

@@ -1,7 +1,8 @@
 """Clients of AWS with short timeouts, so that an AWS service that hangs does not use up API Gateway's 29 seconds."""
 
+import sys
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sns", "sqs")
 THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
@@ -31,6 +32,7 @@ def aws_client(service: str, attempts: int = 3) -> Any:
     typed code builds them; and the name that AWS is sent is one text, which botocore would otherwise assemble of a
     dozen parts twice in a call.
     """
+    _import_without_pyopenssl()
     from boto3 import Session
     from botocore.config import Config
     from botocore.session import get_session
@@ -45,6 +47,25 @@ def aws_client(service: str, attempts: int = 3) -> Any:
     session = get_session()  # one for each client, as it keeps the credentials that it finds first
     session.register_component("data_loader", _loader())
     return Session(botocore_session=session).client(service, config=config)
+
+
+@cache
+def _import_without_pyopenssl() -> None:
+    """Imports botocore's HTTP client without pyOpenSSL, which is a tenth of a cold start.
+
+    It would import it where some package has brought it, only to take a class that urllib3 has as well. None in place
+    of the module has the import fail, as if it were not installed.
+    """
+    modules = cast("dict[str, Any]", sys.modules)
+    is_absent = modules.setdefault(_PYOPENSSL, None) is None
+    try:
+        import botocore.httpsession  # noqa: F401
+    finally:
+        if is_absent:
+            modules.pop(_PYOPENSSL, None)
+
+
+_PYOPENSSL = "urllib3.contrib.pyopenssl"
 
 
 @cache

@@ -1,12 +1,12 @@
 """Models of registering, listing, changing and deleting webhooks."""
 
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StrictBool, StrictInt, StringConstraints
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StringConstraints, model_validator
 
 from chalicelib.platform.http.fields import WHOLE, form
-from chalicelib.platform.http.schemas import Input, Output, unsent
+from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 from chalicelib.platform.outbound.sender import MAX_URL_LENGTH
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
 from chalicelib.webhooks.endpoints.rules import CHOICES, MOST_OVERLAP_HOURS
@@ -16,6 +16,7 @@ Events = Annotated[
     list[Annotated[str, Field(json_schema_extra={"enum": list(CHOICES)})]], Field(min_length=1, max_length=50)
 ]
 
+_MOST_SHOWN = 100  # characters of an unknown field
 _URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!\x22$-\[\]-~]*)?$"
 
 
@@ -40,7 +41,18 @@ class CreateWebhook(ClientIdChoice):
 
 
 class UpdateWebhook(Input):
-    """What is to change. Without a body, or with no field, an active webhook is switched off, another one on."""
+    """What is to change. Without a body, or with no field, an active webhook is switched off, another one on.
+
+    A body with no other fields than unknown ones is refused: it would switch the webhook although it asks for something
+    else, such as `{"active": false}` of a webhook that is off.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"minProperties": 1},
+            "then": {"anyOf": [{"required": [name]} for name in ("isActive", "events", "confirmed")]},
+        }
+    )
 
     isActive: StrictBool = Field(default_factory=unsent, description="Whether it gets events")
     events: Events | None = Field(default_factory=unsent, description="As at its registration; null for all")
@@ -49,6 +61,14 @@ class UpdateWebhook(Input):
         description="Whether a webhook that a client id alone registered gets personal data; with an API key or a "
         "session. Others always get it",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_a_change(cls, sent: dict[str, Any]) -> dict[str, Any]:
+        if sent and not sent.keys() & cls.model_fields.keys():
+            wanted = "isActive, events or confirmed, or no field, which switches the webhook off or on"
+            raise rule(f"is not known here: send {wanted}", min(sent)[:_MOST_SHOWN])
+        return sent
 
     def apply_to(self, endpoint: Endpoint) -> tuple[bool, Sequence[str], bool]:
         """Whether the webhook is active, which events it receives, and whether it is confirmed, after the change."""

@@ -1,5 +1,6 @@
 """/pay from another chain: an exact approval and a verified deposit, whom it returns to, and what it costs."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.networks import find_network
-from chalicelib.chains.nodes.accounts.balances import TokenReading
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.payments.payable.rules import SourceToken
@@ -168,6 +169,20 @@ def test_no_node_alone_says_that_a_contract_wallet_is_on_the_destination(world: 
     world.on("base").contracts = {WALLET}
     honest = world.on("arbitrum-one")
     world.services = served(world.services, "arbitrum-one", Liar(honest, has_code=lambda address: True), honest)
+    with pytest.raises(NodesDisagree):
+        world.pay(world.link())
+
+
+@pytest.mark.parametrize("is_contract", [True, False])
+def test_no_node_alone_says_whether_the_wallet_is_a_contract_on_the_source(world: Bridged, is_contract: bool) -> None:
+    """Of one that is taken for a key, what comes back on the destination would be lost."""
+    honest: Any = world.on("base")
+    honest.contracts = {WALLET} if is_contract else set()
+
+    def read_wallet(*args: Any, **options: Any) -> WalletReading:
+        return replace(honest.read_wallet(*args, **options), is_contract=not is_contract)
+
+    world.services = served(world.services, "base", Liar(honest, read_wallet=read_wallet), honest)
     with pytest.raises(NodesDisagree):
         world.pay(world.link())
 

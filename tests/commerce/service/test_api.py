@@ -74,6 +74,12 @@ def test_creating_answers_with_what_the_payer_sends_and_signs(shop: Shop) -> Non
     assert status["commercePaymentHash"] == body["commercePaymentHash"]
 
 
+def test_a_request_says_whether_it_is_a_commerce_payment(shop: Shop) -> None:
+    capturable, other = create(shop).json["requestId"], shop.create().json["requestIds"][0]
+    assert send(shop, "GET", f"/v2/request/{capturable}").json["isCommercePayment"] is True
+    assert "isCommercePayment" not in send(shop, "GET", f"/v2/request/{other}").json
+
+
 def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop) -> None:
     body = create(shop, buyerAddress=None).json
     assert (body["calldata"], body["to"], body["sender"], body["transactions"]) == (None, None, None, [])

@@ -35,15 +35,15 @@ def test_a_destination_that_one_person_asks_for_is_approved_by_another_one(ann: 
     bob = joined(ann, new_person(), "bob@changes.example", "finance")
     ann.at("/payees").sees("No payee destination").choose("Token", "USDC-base").click("Save")
     ann.sees("Nothing has been changed yet. It waits for another person, or takes effect at ").click("Approvals", "link")
-    ann.heading("Approvals").sees("A payee destination").sees("8453")
+    ann.heading("Approvals").sees("A payee destination").sees("Base")
     assert ann.page.get_by_role("button", name="Approve").count() == 0, "nobody approves their own change"
     bob.at().sees("A change waits for approval: A payee destination").click("A change waits for approval: A payee destination", "link")
-    bob.heading("Approvals").sees("8453").click("Approve").sees("takes effect at once")
+    bob.heading("Approvals").sees("Base").click("Approve").sees("takes effect at once")
     assert axe_findings(bob.page) == []
     bob.page.get_by_role("dialog").get_by_role("button", name="Approve").click()
     bob.sees("In effect").sees("Approved by")
     assert bob.page.get_by_role("button", name="Refuse").count() == 0
-    ann.at("/payees").sees("Active").sees("8453")
+    ann.at("/payees").sees("Active").sees("Base")
     ann.at().sees("Needs attention")
     expect(ann.page.locator(".loading")).to_have_count(0)
     expect(ann.page.locator("main")).not_to_contain_text("A change waits for approval")

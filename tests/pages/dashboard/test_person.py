@@ -52,10 +52,10 @@ def test_a_person_with_a_url_does_everything_without_curl(
     ann.click("Payee destination", "link").sees("sign in with that wallet").page.locator(".person summary").click()
     ann.click("Sign out").heading("Sign in").click("Use Shop wallet").heading("Home")
     ann.click("Payee destination", "link").choose("Token", "USDC-base").click("Save").sees("Nothing has been changed yet.")
-    bob.at("/changes").sees("A payee destination").sees("8453").click("Approve")
+    bob.at("/changes").sees("A payee destination").sees("Base").click("Approve")
     bob.page.get_by_role("dialog").get_by_role("button", name="Approve").click()
     bob.sees("In effect")
-    ann.at("/payees").sees("Active").sees("8453")
+    ann.at("/payees").sees("Active").sees("Base")
 
 
 def registers_and_verifies(ann: Person, sent: Callable[[], str]) -> None:

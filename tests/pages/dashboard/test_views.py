@@ -154,6 +154,16 @@ def test_the_first_visit_is_small_and_reads_the_same_however_much_there_is(new_p
     assert len(asked) <= before
 
 
+def test_no_view_asks_for_what_is_not_there_or_not_for_its_session(new_person: NewPerson) -> None:
+    """Browsers write each such call into the console, where it looks like an error of the page."""
+    person, refused = new_person().register(), list[str]()
+    made = person.call("POST", "/v2/secure-payments", {"requests": [item()], "reference": "INV-1"}, 201)
+    person.page.on("response", lambda each: refused.append(f"{each.status} {each.url}") if each.status >= 400 else None)
+    for path in (*VIEWS, f"/request/{made['requestIds'][0]}"):
+        shown(person, path)
+    assert refused == []
+
+
 def test_it_is_used_by_keyboard_alone(new_person: NewPerson) -> None:
     person = shown(new_person().register(), "")
     keyboard = person.page.keyboard

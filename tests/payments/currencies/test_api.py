@@ -275,4 +275,4 @@ def test_the_catalogue_needs_no_credentials_but_accepts_them(api: Api, shop: Sho
 @pytest.mark.parametrize("header", ["x-api-key", "x-client-id"])
 def test_a_wrong_credential_is_refused_even_where_none_is_needed(api: Api, path: str, header: str) -> None:
     reply = api.get(path, {header: "wrong"})
-    assert (reply.status, reply.message) == (401, "Unauthorized")
+    assert (reply.status, reply.message.startswith(header)) == (401, True)

@@ -145,9 +145,18 @@ def test_a_redirect_goes_to_http_or_https_with_a_default_label(shop: Shop, url: 
     assert (body["redirectUrl"], body["redirectLabel"]) == (url, "Go Back and Close")
 
 
-def test_a_redirect_in_any_script_is_kept_in_ascii(shop: Shop) -> None:
-    token = shop.link(redirectUrl="https://b\u00fccher.example/stra\u00dfe")
-    assert shop.get(f"/v2/secure-payments/{token}").json["redirectUrl"] == "https://xn--bcher-kva.example/stra%C3%9Fe"
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://b\u00fccher.example/stra\u00dfe", "https://xn--bcher-kva.example/stra%C3%9Fe"),
+        ("https://[2001:DB8:0::1]:8443/a", "https://[2001:db8::1]:8443/a"),
+        ("http://shop.example/\u65e5\u672c?a=\u00fc#\u00e9", "http://shop.example/%E6%97%A5%E6%9C%AC?a=%C3%BC#%C3%A9"),
+    ],
+    ids=["an international name", "an IPv6 address", "a path in another script"],
+)
+def test_a_redirect_in_any_script_is_kept_in_ascii(shop: Shop, url: str, kept: str) -> None:
+    token = shop.link(redirectUrl=url)
+    assert shop.get(f"/v2/secure-payments/{token}").json["redirectUrl"] == kept
 
 
 @pytest.mark.parametrize("label", ["x", "Zurück zum Shop!", "x" * 255, "日本" * 127 + "語"])

@@ -14,7 +14,7 @@ from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.rates import flows
 from chalicelib.payments.rates.rules import RateUnavailable, rate_text
 from chalicelib.platform.outbound.prices import Price
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, Silent, served
 from tests.fakes.prices import FakePrices
 from tests.fakes.world import World, in_process_aws
 
@@ -212,6 +212,38 @@ def test_no_node_alone_makes_a_payment_worth_less_on_whose_time_the_sources_do_n
 
     lied_to = served(world.services, "mainnet", Liar(honest, read_past_conversion_rate=a_thousand_times_as_much), honest)
     assert rate_text(flows.at_or_lowest(lied_to, USD, USDC, then)) == "1.0003"
+
+
+def test_no_node_alone_moves_a_rate_by_what_the_sources_may_differ(world: World) -> None:
+    """Neither that of a quote nor that by which a payment is valued, soon or later."""
+    then, honest = world.now, world.services.chains.evm("mainnet")
+    world.advance(6 * 3600)
+
+    def raised(found: PathRate | None) -> PathRate | None:
+        return found and replace(found, rate=found.rate * 1005, divisor=found.divisor * 1000)
+
+    liar = Liar(
+        honest,
+        read_conversion_rates=lambda paths: tuple(map(raised, honest.read_conversion_rates(paths))),
+        read_past_conversion_rate=lambda path, instant: raised(honest.read_past_conversion_rate(path, instant)),
+    )
+    for nodes in ((liar, honest), (honest, liar), (honest, liar, Silent(honest))):
+        lied_to = served(world.services, "mainnet", *nodes)
+        for instant in (then, world.now):
+            with pytest.raises(RateUnavailable, match="from every source"):
+                flows.rate_at(lied_to, USD, USDC, instant)
+        with pytest.raises(RateUnavailable, match="from every source"):
+            flows.current(lied_to, USD, USDC)
+
+
+def test_while_all_nodes_but_one_are_silent_its_rates_are_confirmed_by_the_price_source(world: World) -> None:
+    then, honest = world.now, world.services.chains.evm("mainnet")
+    world.advance(6 * 3600)
+    for nodes in ((honest, Silent(honest)), (Silent(honest), honest, Silent(honest))):
+        left_alone = served(world.services, "mainnet", *nodes)
+        for instant in (then, world.now):
+            assert rate_text(flows.rate_at(left_alone, USD, USDC, instant)) == "1.0003"
+        assert rate_text(flows.current(left_alone, USD, USDC)) == "1.0003"
 
 
 def test_what_is_only_shown_is_read_once_in_twenty_seconds_whether_there_is_a_rate_or_not(world: World) -> None:

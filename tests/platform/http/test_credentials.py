@@ -11,7 +11,7 @@ from infra import admin
 from tests.fakes.world import PREFIX
 from tests.support.client import ORIGIN, TABLES, Api, Reply, Shop, item, stored
 from tests.support.running import running
-from tests.support.tenants import Tenant
+from tests.support.tenants import UNKNOWN_CREDENTIAL, Tenant
 
 UNAUTHORIZED = {"statusCode": 401, "message": "Unauthorized", "error": "Unauthorized"}
 
@@ -60,8 +60,10 @@ def test_without_a_known_credential_every_guarded_operation_is_401(
     body = {} if method == "POST" else None
     reply = api.request(method, path, body, headers)
     of_sessions = ("Session is missing or has ended", "A session is not accepted here")
-    named = "authorization" in headers and reply.message.startswith(of_sessions)
-    assert (reply.status, reply.json) == (401, {**UNAUTHORIZED, **({"message": reply.message} if named else {})})
+    sent = tuple(name for name, text in headers.items() if text and name.startswith("x-"))
+    named = of_sessions if "authorization" in headers else sent or ("Unauthorized",)
+    assert (reply.status, reply.json) == (401, {**UNAUTHORIZED, "message": reply.message})
+    assert reply.message.startswith(named)
 
 
 def test_a_refused_caller_writes_nothing(api: Api, shop: Shop) -> None:
@@ -105,7 +107,7 @@ def test_a_key_is_no_client_id_and_a_client_id_is_no_key(api: Api, shop: Shop) -
 def test_a_key_that_is_not_active_is_401(api: Api, new_shop: Shop, status: CredentialStatus) -> None:
     set_status(new_shop.key, ApiKey, status)
     reply = create(api, x_api_key=new_shop.key)
-    assert (reply.status, reply.json) == (401, UNAUTHORIZED)
+    assert (reply.status, reply.json) == (401, {**UNAUTHORIZED, "message": f"x-api-key {UNKNOWN_CREDENTIAL}"})
 
 
 @pytest.mark.parametrize("status", [CredentialStatus.REVOKED, CredentialStatus.INACTIVE])
@@ -234,8 +236,22 @@ def test_a_platforms_own_key_does_not_contradict_its_orchestrators_key(api: Api)
         assert api.get(UNKNOWN, {**key, **merchant.by_client(), **beside}).status == 404
 
 
+def test_one_wrong_credential_is_named(api: Api) -> None:
+    platform = {"x-orchestrator-key": "orc_live_unknown"}
+    assert create(api, x_api_key="key_unknown").message == f"x-api-key {UNKNOWN_CREDENTIAL}"
+    assert create(api, x_client_id="cli_unknown", origin=ORIGIN).message == f"x-client-id {UNKNOWN_CREDENTIAL}"
+    assert api.get("/v2/orchestrators/client-ids", platform).message == f"x-orchestrator-key {UNKNOWN_CREDENTIAL}"
+
+
+def test_two_wrong_credentials_are_both_named(api: Api) -> None:
+    said = "are not known, or not valid any more: send valid ones"
+    for name in ("x-api-key", "x-orchestrator-key"):
+        reply = create(api, **{name.replace("-", "_"): "unknown", "x_client_id": "cli_unknown", "origin": ORIGIN})
+        assert (reply.status, reply.message) == (401, f"{name} and x-client-id {said}")
+
+
 def test_both_credentials_must_be_right_and_the_wrong_one_is_named(api: Api, shop: Shop) -> None:
-    wrong = "is not known, or not valid any more: send a valid one, or leave it out"
+    wrong = f"{UNKNOWN_CREDENTIAL}, or leave it out"
     for name, headers in (
         ("x-client-id", {"x_api_key": shop.key, "x_client_id": "cli_unknown"}),
         ("x-client-id", {"x_api_key": shop.key, "x_client_id": "YOUR_CLIENT_ID"}),
@@ -263,7 +279,7 @@ def test_a_key_that_stands_in_every_header_counts_in_its_own(api: Api, shop: Sho
     assert create(api, **dict.fromkeys(every, shop.key)).status == 201
     assert create(api, **dict.fromkeys(every, shop.client_id), origin=ORIGIN).status == 201
     assert create(api, **dict.fromkeys(every, shop.client_id)).message == "Origin header is required"
-    assert create(api, **dict.fromkeys(every, "key_unknown")).json == UNAUTHORIZED
+    assert create(api, **dict.fromkeys(every, "key_unknown")).message == f"x-api-key {UNKNOWN_CREDENTIAL}"
     tenant = Tenant()
     platform = tenant.by_orchestrator_key()["x-orchestrator-key"]
     headers = dict.fromkeys(("x-api-key", "x-client-id", "x-orchestrator-key"), platform)

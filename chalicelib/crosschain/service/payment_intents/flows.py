@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.tokens import erc20, erc2612, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import agree, read_agreed_code
+from chalicelib.chains.nodes.agreement import read_agreed_code, read_agreed_wallet
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
@@ -72,11 +72,7 @@ def offer(services: Services, owner: Owner, position: Position, source: Token, p
     executor = relayer_flows.account_address(services, network)
     wanted = question_for(position, source, paying)
     chain, contract = services.chains.evm(network), address_of(PERMIT2, network)
-    reading = agree(
-        chain,
-        lambda node: node.read_wallet(payer, [source.address], contract, code_of=payer),
-        compared=lambda each: each.is_contract,
-    ).value
+    reading = read_agreed_wallet(chain, payer, source.address, contract, payer).value
     if reading.is_contract and not read_agreed_code(services.chains.evm(request.network), payer).value:
         raise BadRequest(
             f"{payer} is a contract on {network} and not on {request.network}, where it gets the tokens if the payment "

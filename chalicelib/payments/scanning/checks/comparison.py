@@ -123,11 +123,11 @@ def check(
     waiting = [entry for entry in rest if entry.transfer_id not in left_out]
     if waiting:
         heads = {node.host: each.head for node, each in zip(others, said, strict=True)}
-        _check_silence(services, chain, cursor, waiting, heads)
+        check_silence(services, chain, cursor, waiting, heads)
     return _compare_transfers(services, chain, new, deferred, ArrivalLogs(listed, receipts, proved, witnesses), waiting)
 
 
-def _check_silence(
+def check_silence(
     services: Services,
     chain: "Chain",
     cursor: Cursor,

@@ -49,6 +49,7 @@ def request_answer(
         detectionSource=processor if request.paid else None,
         note=request.note if shows_customer else None,
         **plain_transfer_field(request),
+        **without_none({"isCommercePayment": True if found.payable.commerce else None}),
     )
 
 

@@ -206,3 +206,6 @@ class RequestAnswer(Output):
     plainTransfer: PlainTransferAnswer = Field(
         default_factory=unsent, description="Its address for plain transfers; absent if it has none"
     )
+    isCommercePayment: Literal[True] = Field(
+        default_factory=unsent, description="Present if it is a commerce payment, which has a status of its own"
+    )

@@ -21,6 +21,7 @@ from chalicelib.payments.search.payments.records import Filters
 from chalicelib.payments.search.payments.schemas import payment_answer
 from chalicelib.payments.search.requests import flows as request_search
 from chalicelib.payments.search.requests.responses import request_answer
+from tests.fakes.announcements import SAFE
 from tests.fakes.bridge import Bridge
 from tests.fakes.chain import SENDER
 from tests.fakes.payouts import store_payouts
@@ -76,6 +77,23 @@ def test_the_answer_repeats_what_was_announced(bridge: Bridge) -> None:
         "paymentReference": payment.requests[0].payment_reference,
         "txHash": sent.tx_hash,
         "isListening": True,
+    }
+
+
+def test_a_safes_payment_from_another_chain_has_no_transaction_yet(bridge: Bridge) -> None:
+    payment = bridge.link()
+    source: Any = bridge.world.services.chains.evm("base")
+    source.contracts.add(SAFE)
+    body = read(txHash=None, safeTxHash=HASH, payerAddress=SAFE, safePaymentDeadline=4_000_000_000)
+    answer = record_intent(call(bridge, payment.link.token, body)).model_dump(exclude_unset=True)
+    assert answer == {
+        "intentId": bridge.announced(payment).announced_id,
+        "paymentReference": payment.requests[0].payment_reference,
+        "txHash": None,
+        "safeTxHash": HASH,
+        "safePaymentDeadline": 4_000_000_000,
+        "isListening": True,
+        "payerAddress": SAFE,
     }
 
 

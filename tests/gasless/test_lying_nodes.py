@@ -1,0 +1,36 @@
+"""Gasless payments on base, which two nodes read; one of them lies about what a payment costs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.money import BaseUnits
+from chalicelib.chains.nodes.readings import AccountReading
+from chalicelib.gasless.records import GaslessPayment
+from tests.fakes.gasless import NETWORK, Gasless
+from tests.fakes.lying_node import Liar, served
+
+
+def offered(lie: Callable[[AccountReading], AccountReading], is_first: bool) -> tuple[GaslessPayment, GaslessPayment]:
+    """What honest nodes offer, and what is offered if one of two says something else of the service's account."""
+    true, other = Gasless(), Gasless()
+    honest = other.chain
+    liar = Liar(honest, read_account=lambda address: lie(honest.read_account(address)))
+    other.world.services = served(other.services, NETWORK, *((liar, honest) if is_first else (honest, liar)))
+    return true.offer(), other.offer()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("price", [0, 10**8, 10**10])
+def test_no_node_alone_names_the_price_of_a_gasless_payment(price: int, is_first: bool) -> None:
+    """By one that is too low the payment would never be made, and by one that is too high its payer would pay more."""
+    with pytest.raises(ChainUnavailable, match="price of gas"):
+        offered(lambda reading: replace(reading, base_fee=BaseUnits(price)), is_first)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_prices_that_are_near_each_other_the_higher_one_is_offered(is_first: bool) -> None:
+    true, made = offered(lambda reading: replace(reading, base_fee=BaseUnits(reading.base_fee * 7 // 8)), is_first)
+    assert (made.gas_price, made.network_fee) == (true.gas_price, true.network_fee)

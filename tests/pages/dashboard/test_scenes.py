@@ -1,0 +1,70 @@
+"""Every view of the dashboard as `make screens` takes pictures of it: on any screen, with words that stay whole."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from infra.local.browser import PATIENT
+from infra.local.screens_dashboard import SCENES, answering, open_view
+from tests.support.patience import milliseconds
+
+pytestmark = pytest.mark.xdist_group("scenes")
+
+WIDTHS = (320, 390, 1280)
+SPILLS = """(() => {
+  const shown = document.querySelector("dialog") ?? document.querySelector("main");
+  const { left, right } = shown.getBoundingClientRect();
+  const isHidden = (each) => each.closest(".visually-hidden, thead, .scroll, .program, svg, [hidden]");
+  const out = [...shown.querySelectorAll("*")].filter((each) => {
+    const box = each.getBoundingClientRect();
+    return box.width > 0 && !isHidden(each) && (box.left < left - 1 || box.right > right + 1);
+  });
+  const scrolled = [...shown.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth);
+  const isWide = document.documentElement.scrollWidth > innerWidth;
+  return [...out, ...scrolled].map((each) => each.outerHTML.slice(0, 200)).concat(isWide ? ["the page"] : []);
+})()"""
+"""What is wider than the view, or has to be scrolled sideways."""
+BROKEN = r"""(() => {
+  const shown = document.querySelector("dialog") ?? document.querySelector("main");
+  const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
+  const [found, range] = [[], document.createRange()];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    const isRead = node.parentElement.checkVisibility() && !node.parentElement.closest(".visually-hidden, thead, pre, code[title], .copy, option");
+    for (const { 0: token, index } of isRead ? node.data.matchAll(/\S+/g) : []) {
+      if (/(?=\w*\d)\w{16,}/.test(token)) continue; // an address, a hash, an id
+      for (const { 0: word, index: at } of token.matchAll(/[A-Za-z]{2,20}/g)) {
+        range.setStart(node, index + at);
+        range.setEnd(node, index + at + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.push(`${word} in ${token}`);
+      }
+    }
+  }
+  return found;
+})()"""
+"""Words that go on in the next line, in texts that are not addresses, hashes or ids."""
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(reduced_motion="reduce", locale="en")
+    context.set_default_timeout(milliseconds())
+    context.add_init_script(PATIENT)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, name: str) -> None:
+    path, button, answers = SCENES[name]
+    tab.set_viewport_size({"width": WIDTHS[-1], "height": 800})
+    tab.route("**/*", answering(answers))
+    open_view(tab, path, button)
+    found = {}
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 800})
+        assert "[object" not in tab.title()
+        found[width] = [*tab.evaluate(SPILLS), *tab.evaluate(BROKEN)]
+    tab.unroute_all(behavior="ignoreErrors")
+    assert {width: each for width, each in found.items() if each} == {}
