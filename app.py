@@ -28,7 +28,7 @@ from chalicelib.accounts.payees import routes as payees_routes
 from chalicelib.accounts.settings import routes as settings_routes
 from chalicelib.accounts.sign_in import routes as sign_in_routes
 from chalicelib.checkout import routes as checkout_routes
-from chalicelib.checkout.announced import routes as announced_routes
+from chalicelib.checkout.announcements import routes as announcement_routes
 from chalicelib.checkout.broadcasts import routes as broadcasts_routes
 from chalicelib.checkout.payouts import routes as paying_out_routes
 from chalicelib.checkout.plain_transfers import routes as plain_transfers_routes
@@ -75,7 +75,7 @@ ROUTES = (
     payouts_routes,
     fees_routes,
     checkout_routes,
-    announced_routes,
+    announcement_routes,
     signing_routes,
     broadcasts_routes,
     payment_search_routes,
@@ -159,7 +159,7 @@ SCHEDULES = (
     Schedule("sweep_transfers", 1, "payments.recording.jobs.sweep_transfers"),
     Schedule("sweep_outbox", 1, "webhooks.jobs.sweep_outbox"),
     Schedule("expire_links", 1, "payments.links.expiry.expire_due", "links expired"),
-    Schedule("track_announced", 1, "checkout.announced.tracking.track_due", "announced transactions ended"),
+    Schedule("track_announced", 1, "payments.announcements.tracking.track_due", "announced transactions ended"),
     Schedule("run_payment_intents", 1, f"{_CROSSCHAIN}.running.run_due", "payment intents looked at"),
     Schedule("run_gasless", 1, "gasless.running.run_due", "gasless payments looked at"),
     Schedule("check_offramps", 1, "offramp.service.checking.check_due", "off-ramp orders checked"),

@@ -98,7 +98,7 @@ WORKERS = {
     "scan_chain": ("payments.scanning.jobs", 77),
     "record_transfers": ("payments.recording.jobs", 94),
     "expire_links": ("payments.links.expiry", 52),
-    "track_announced": ("checkout.announced.tracking", 122),
+    "track_announced": ("payments.announcements.tracking", 122),
     "run_payment_intents": ("crosschain.service.payment_intents.jobs", 176),
     "run_gasless": ("gasless.running", 130),
     "check_domains": ("accounts.domains.jobs", 52),

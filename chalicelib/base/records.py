@@ -31,6 +31,8 @@ Uint256 = NewType("Uint256", int)
 """The type of a field with a number of a contract that is no amount: it may have 78 digits, and is stored as text."""
 COMPRESSED = MappingProxyType({"is_compressed": True})
 """The metadata of a field whose text is stored compressed: a write is paid for by the KB."""
+INLINE = MappingProxyType({"is_inline": True})
+"""The metadata of a field with a dataclass whose attributes are stored among those of the record."""
 
 
 class Key(NamedTuple):

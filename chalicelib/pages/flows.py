@@ -136,8 +136,8 @@ def _parts(payable: PayableLink, details: MulticallDetails | None) -> Sequence[P
 def _state(payable: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
     if payable.is_paid or (payable.commerce is not None and payable.commerce.is_collected):
         return "completed"
-    if payable.announced is not None and payable.is_locked:
-        return "in_progress" if payable.announced.safe_tx_hash else "sent"
+    if payable.announcements is not None and payable.is_locked:
+        return "in_progress" if payable.announcements.first.safe_tx_hash else "sent"
     if is_being_signed(payable, now):
         return "being_signed"
     return (details.time_status if details else status_at(payable.link, now)).value

@@ -30,7 +30,7 @@ FLOWS = {
     ("payments/recording/reconciliation.py", "reconcile"): "record_transfers",
     ("payments/recording/flows.py", "queue_overdue"): "sweep_transfers",
     ("payments/archive/flows.py", "archive_due"): "archive_paid",
-    ("checkout/announced/tracking.py", "track_due"): "track_announced",
+    ("payments/announcements/tracking.py", "track_due"): "track_announced",
     ("crosschain/service/payment_intents/running.py", "run_due"): "run_payment_intents",
     ("gasless/running.py", "run_due"): "run_gasless",
     ("crosschain/service/payment_intents/jobs.py", "follow_payment_intent"): "follow_payment_intent",

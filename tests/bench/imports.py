@@ -31,7 +31,7 @@ _WORKERS = {
     "scan_chain and start_scans": "chalicelib.payments.scanning.jobs",
     "record_transfers and sweep_transfers": "chalicelib.payments.recording.jobs",
     "expire_links": "chalicelib.payments.links.expiry",
-    "track_announced": "chalicelib.checkout.announced.tracking",
+    "track_announced": "chalicelib.payments.announcements.tracking",
     "run_payment_intents and follow_payment_intent": "chalicelib.crosschain.service.payment_intents.jobs",
     "run_gasless": "chalicelib.gasless.running",
     "archive_paid": "chalicelib.payments.archive.flows",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import AnnouncedTransaction, Link, PayableLink
+from chalicelib.payments.links.records import Link, LinkAnnouncements, PayableLink
 from chalicelib.payments.requests.records import Request
 from infra.local.cloud import Cloud
 from tests.bench.calls import Calls, counted
@@ -50,7 +50,7 @@ def _item_by_item(world: World, children: list[PayableLink]) -> None:
     for child in children:
         token = child.link.token
         store.get(Request, Request.KEY.of(payable_id=token, position=0))
-        store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
+        store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
         link = store.get(Link, Link.KEY.of(token=token))
         assert link is not None
         store.write(replace(link, parent_token=None))

@@ -27,7 +27,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Link, LinkStatus
+from chalicelib.payments.links.records import AnnouncedStatus, Link, LinkAnnouncements, LinkStatus
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.services import Services, assemble
 from chalicelib.platform.settings import Settings
@@ -508,8 +508,8 @@ def test_the_schedules_fire_a_payment_reaches_the_merchant_and_no_function_is_re
     assert json.loads(confirmed.body)["totalAmountPaid"] == "0.5"
     wait_for(lambda: services.store.get(Link, Link.KEY.of(token=paid)).status is LinkStatus.COMPLETED, AT_ONCE)
     wait_for(lambda: services.store.get(Link, Link.KEY.of(token=expiring)).status is LinkStatus.EXPIRED, AT_ONCE)
-    wait_for(lambda: services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=announced)).version > 2, SCHEDULED)
-    assert services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=announced)).status is AnnouncedStatus.PENDING
+    wait_for(lambda: services.store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=announced)).version > 2, SCHEDULED)
+    assert services.store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=announced)).first.status is AnnouncedStatus.PENDING
     failures = {}
     for function in ACCESS.keys() - IDLE:
         lines = wait_for(partial(logs_of, cloud, function), AT_ONCE)
@@ -525,8 +525,8 @@ def announce(api: Api, services: Services, safe: str) -> str:
     token = api.create_link()
     body = {"safeTxHash": "0x" + "ab" * 32, "chain": "SEPOLIA", "token": "ETH-sepolia", "payerAddress": safe}
     assert api.done("POST", f"/v2/secure-payments/{token}/intent", body)["isListening"] is True
-    announced = services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
-    services.store.write(replace(announced, check_at=announced.created_at))
+    announced = services.store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
+    services.store.write(replace(announced, first=replace(announced.first, check_at=announced.first.created_at)))
     return token
 
 

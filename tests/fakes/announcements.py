@@ -9,11 +9,11 @@ from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.transaction import PaidEvent
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
+from chalicelib.payments.links.records import AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.payable.rules import amounts_owed, direct
 from chalicelib.payments.requests.records import Request
@@ -84,18 +84,18 @@ def track(world: World, services: Services | None = None) -> AnnouncedTransactio
     """A minute later, what the schedule does; the one announced transaction of this world."""
     world.advance(MINUTE)
     tracking.track_due(services or world.services)
-    (announced,) = stored(world)
-    return announced
+    (announcements,) = stored(world)
+    return announcements.first
 
 
-def stored(world: World) -> list[AnnouncedTransaction]:
+def stored(world: World) -> list[LinkAnnouncements]:
     items = world.client.scan(TableName=f"{PREFIX}-payments")["Items"]
     tokens = [item["pk"]["S"].removeprefix("LINK#") for item in items if item["sk"]["S"] == "ANNOUNCED"]
     found = [
-        world.services.store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
+        world.services.store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
         for token in tokens
     ]
-    return [announced for announced in found if announced is not None]
+    return [each for each in found if each is not None]
 
 
 def let_pass(world: World, minutes: float) -> None:

@@ -16,9 +16,9 @@ from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_RECEIV
 from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, relay_hash
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction, PayableLink
 from chalicelib.payments.requests.records import Request
@@ -209,7 +209,7 @@ class Bridge:
         return announcements.record(self.world.services, payable.link.token, viewer, draft)[1]
 
     def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payable).announced
+        record = self.world.load(payable).announcements
         return record.all if record is not None else ()
 
     def announced(self, payable: PayableLink) -> AnnouncedTransaction:

@@ -13,6 +13,7 @@ from chalicelib.payments.links.records import (
     AnnouncedTransaction,
     Flow,
     Link,
+    LinkAnnouncements,
     LinkStatus,
     PayableLink,
     PaymentType,
@@ -106,7 +107,7 @@ def on_its_way(payable: PayableLink, status: AnnouncedStatus = AnnouncedStatus.P
         check_at=now,
         scanned_to=0,
     )
-    return replace(payable, announced=announced)
+    return replace(payable, announcements=LinkAnnouncements(announced))
 
 
 def _items(records: list[Any]) -> Iterator[dict[str, Any]]:

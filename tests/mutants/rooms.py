@@ -26,16 +26,17 @@ TARGETS = {
     "offramp/core": "rules.py",
     "offramp/service": "rules.py orders.py settling.py",
     "offramp/payers": "rules.py formats.py inbound.py",
+    "crosschain/core": "bridged_calls.py",
     "crosschain/service/router": "rules.py verification.py circuit.py asking.py flows.py",
     "crosschain/service/sources": "*.py",
-    "crosschain/service/tracking": "*.py",
+    "payments/announcements/bridges": "*.py",
     "crosschain/service/payment_intents": "rules.py stages.py flows.py running.py",
     "payments/currencies": "**/rules.py",
     "payments/rates": "rules.py",
     "payments/requests": "**/rules.py calendar.py creation.py fields.py permissions.py references.py targets.py recurring.py",
     "payments/links": "**/rules.py creation.py permissions.py multicalls/children.py",
     "payments/payable": "*.py",
-    "payments/announced": "rules.py announcements.py",
+    "payments/announcements": "rules.py admission.py checks.py",
     "payments/scanning": "rules.py transfer_log.py",
     "payments/recording": "rules.py deciding.py causes/*.py changes.py matching.py unmatched.py events.py valuing.py",
     "payments/transfers": "**/rules.py",
@@ -47,8 +48,8 @@ TARGETS = {
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""
 
-TESTS = {"pages": "tests/pages/test_calldata.py"}
-"""Rooms whose tests are not the whole folder: the page's check needs no browser."""
+TESTS = {"pages": "tests/pages/test_calldata.py", "crosschain/core": "tests/crosschain/service/router"}
+"""Rooms whose tests are not the folder of their name: the page's check needs no browser, and routes are what is read."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from eth_account import Account
 from chalicelib.base.errors import BadRequest, Locked
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
@@ -115,7 +115,7 @@ class Shop:
         return announced.status, bridge_transfer_of(announced).stage
 
     def announcements(self, payable: PayableLink) -> tuple[AnnouncedTransaction, ...]:
-        record = self.world.load(payable).announced
+        record = self.world.load(payable).announcements
         assert record is not None
         return record.all
 

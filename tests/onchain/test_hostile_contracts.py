@@ -23,8 +23,8 @@ from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.rpc.jsonrpc import READ_GAS
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.sessions.records import Session

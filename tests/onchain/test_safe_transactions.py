@@ -12,9 +12,9 @@ from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from chalicelib.platform.access.modes import Mode
@@ -69,9 +69,9 @@ class Merchant:
         """A few minutes later the schedule fires."""
         self.world.advance(301)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payable).announced
-        assert announced is not None
-        return announced
+        announcements = self.world.load(payable).announcements
+        assert announcements is not None
+        return announcements.first
 
     def is_free(self, payable: PayableLink) -> bool:
         return is_free(self.world, payable)

@@ -8,9 +8,9 @@ from eth_account import Account
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.checkout.announced import tracking
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
 from infra.local.chain import Chain
@@ -57,9 +57,9 @@ class Shop:
     def look(self, payable: PayableLink, seconds: float = 301) -> AnnouncedTransaction:
         self.world.advance(seconds)
         tracking.track_due(self.world.services)
-        announced = self.world.load(payable).announced
-        assert announced is not None
-        return announced
+        announcements = self.world.load(payable).announcements
+        assert announcements is not None
+        return announcements.first
 
     def scan(self) -> None:
         self.chain.mine(3)

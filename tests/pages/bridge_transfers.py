@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 
 from chalicelib.chains.catalogue.networks import find_network
-from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announcements import tracking
 from infra.local.across import Bridge, Deposited
 from infra.local.chain import Chain
 from tests.fakes.world import FEE_ADDRESS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announcements import tracking
 from chalicelib.payments.links.records import SigningClaim
 from infra.local.outsiders.tron_payer import fresh_tron_address
 from tests.fakes.world import PAYEE
@@ -40,7 +40,7 @@ def track(stack: Stack, minutes: int = 0) -> None:
 def announces(visitor: Visitor, hash_: str, stack: Stack, token: str) -> Visitor:
     """Waits until the service knows of what the page has sent."""
     def is_known() -> bool:
-        announced = stack.payment(token).announced
+        announced = stack.payment(token).announcements
         return announced is not None and any(each.transaction_hash == hash_ for each in announced.all)
 
     return visitor.until(is_known)

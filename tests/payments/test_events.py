@@ -1,6 +1,6 @@
 """The one builder of events: every failure states its amounts in the invoice currency, and only kinds know fields.
 
-Failures of payments from other chains are in tests/crosschain/service/tracking/test_events.py and
+Failures of payments from other chains are in tests/payments/announcements/bridges/test_ends.py and
 tests/crosschain/service/payment_intents/test_kinds.py, where the amount is read first.
 """
 

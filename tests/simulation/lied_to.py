@@ -18,9 +18,9 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.nodes.safes.reads import SafeEvent
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.checkout.announced import tracking
 from chalicelib.crosschain.core.records import Stage
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus
@@ -162,7 +162,7 @@ class Announced(Product):
     def facts(self) -> Iterable[Fact]:
         found = self.world.load(self.payment)
         yield "paid", found.requests[0].paid
-        for each in found.announced.all if found.announced is not None else ():
+        for each in found.announcements.all if found.announcements is not None else ():
             if each.status is not AnnouncedStatus.PENDING:  # what was not read before it was replaced has lapsed
                 yield "ended", each.status is AnnouncedStatus.SETTLED
             if not is_locked(self.world, self.payment):

@@ -21,7 +21,7 @@ from chalicelib.chains.calldata.checkout import pay_one
 from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
 from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.crosschain.service.payment_intents.rules import Wish, offer_intent
@@ -29,7 +29,7 @@ from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.gasless import rules as gasless_rules
 from chalicelib.offramp.payers.records import Payer
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.archive import store as archive_store
 from chalicelib.payments.archive.lines import pack_lines
 from chalicelib.payments.archive.rules import prefix_of

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from chalicelib.checkout.announced.tracking import with_children
 from chalicelib.payments.links import signing
 from chalicelib.payments.links.errors import LinkBeingSigned
+from chalicelib.payments.links.multicalls.reading import add_children
 from chalicelib.payments.links.reading import Viewer, load, load_stored, screen_link
 from chalicelib.payments.links.records import SigningClaim
 from chalicelib.payments.links.rules import check_payable, is_being_signed
@@ -22,7 +22,7 @@ def claim(services: Services, token: str, viewer: Viewer, claimant: str, calls: 
     Raises what `check_payable` and `signing.claim` raise, and WriteConflict after five conflicts.
     """
     stored = load_stored(services, token, viewer)
-    payable, parts = with_children(services, screen_link(services, stored))
+    payable, parts = add_children(services, screen_link(services, stored))
     parent = load(services, stored.link.parent_token) if stored.link.parent_token else None
     now = services.clock()
     check_payable(payable.without_announced_by(claimant), now)

@@ -13,7 +13,7 @@ from typing import Any
 
 from chalicelib.base.records import Record
 from chalicelib.payments.archive.rules import Archived
-from chalicelib.payments.links.records import AnnouncedTransaction, Link, Payable, PayableLink
+from chalicelib.payments.links.records import Link, LinkAnnouncements, Payable, PayableLink
 from chalicelib.payments.requests.payments.records import Payment, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage import codec
@@ -33,18 +33,23 @@ def unpack_lines(content: bytes) -> list[Archived]:
 def _line(archived: Archived) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for record in archived.records:
-        found.setdefault(type(record).__name__, []).append(_remove_type({"M": codec.encode(record)}))
+        found.setdefault(_name(type(record)), []).append(_remove_type({"M": codec.encode(record)}))
     return found
 
 
 def _parse_line(line: Mapping[str, Sequence[Any]]) -> Archived:
     def all_of(kind: type[Record]) -> tuple[Any, ...]:
-        return tuple(codec.decode(kind, _add_type(each)["M"]) for each in line.get(kind.__name__, ()))
+        return tuple(codec.decode(kind, _add_type(each)["M"]) for each in line.get(_name(kind), ()))
 
-    links, announced = all_of(Link), all_of(AnnouncedTransaction)
-    requests, known = all_of(Request), announced[0] if announced else None
+    links, announcements = all_of(Link), all_of(LinkAnnouncements)
+    requests, known = all_of(Request), announcements[0] if announcements else None
     payable = PayableLink(requests, links[0], known) if links else Payable(requests)
     return Archived(payable, all_of(Payment), all_of(SentRefund), all_of(UnmatchedTransfer))
+
+
+def _name(kind: type[Record]) -> str:
+    """The name of a kind of record in a line, whatever its class is called now."""
+    return "AnnouncedTransaction" if kind is LinkAnnouncements else kind.__name__
 
 
 def _remove_type(attribute: Mapping[str, Any]) -> Any:

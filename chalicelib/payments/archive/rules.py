@@ -36,7 +36,7 @@ class Archived:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        found = (self.payable.link, self.payable.announced)
+        found = (self.payable.link, self.payable.announcements)
         stored = tuple(each for each in found if each is not None)
         return (*stored, *self.payable.requests, *self.payments, *self.refunds, *self.others)
 

@@ -7,11 +7,11 @@ from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.crosschain.core.records import BridgeTransfer, Stage
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements
 
 
 def answer_bridge_transfers(
-    announced: AnnouncedTransaction | None, payment_references: Iterable[str] | None = None
+    announcements: LinkAnnouncements | None, payment_references: Iterable[str] | None = None
 ) -> list[dict[str, Any]]:
     """The payments from other chains among a link's announced transactions, as JSON; those of these requests alone, if
     they are given.
@@ -19,7 +19,7 @@ def answer_bridge_transfers(
     Amounts are in units of their token, times in ISO 8601; what is not known is null.
     """
     references = None if payment_references is None else set(payment_references)
-    found = ((each, each.bridge_transfer) for each in (announced.all if announced is not None else ()))
+    found = ((each, each.bridge_transfer) for each in (announcements.all if announcements is not None else ()))
     return [
         _facts(each, bridge_transfer)
         for each, bridge_transfer in found

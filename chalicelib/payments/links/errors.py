@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, Locked
-from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
+from chalicelib.payments.links.records import LinkStatus, PayableLink
 
 if TYPE_CHECKING:
     from chalicelib.accounts.branding.records import PageBranding
@@ -23,15 +23,13 @@ class LinkCompleted(Conflict):
 
 
 class LinkLocked(Locked):
-    """The link is waiting for the announced transaction of `announced`, the first of those it waits for."""
+    """The link is waiting for an announced transaction, the first of its announcements."""
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(
-        self, payable: PayableLink, announced: AnnouncedTransaction, branding: "PageBranding | None" = None
-    ) -> None:
+    def __init__(self, payable: PayableLink, branding: "PageBranding | None" = None) -> None:
         super().__init__("Secure payment is in progress")
-        self.payable, self.announced, self.branding = payable, announced, branding
+        self.payable, self.branding = payable, branding
 
 
 class LinkBeingSigned(Locked):

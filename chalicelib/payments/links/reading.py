@@ -180,15 +180,15 @@ def _with_parents_holds(
     parents = {payable.link.parent_token for payable in payments if not payable.is_locked}
     parents -= {None, known.link.token if known else None}
     announcements, claims = store.holding(services.store, [parent for parent in parents if parent])
-    if known is not None and known.announced is not None:
-        announcements[known.link.token] = known.announced
-    pending = {token: announced for token, announced in announcements.items() if announced.is_locking}
+    if known is not None and known.announcements is not None:
+        announcements[known.link.token] = known.announcements
+    pending = {token: each for token, each in announcements.items() if each.is_locking}
     now = services.clock()
     valid = {token: claim for token, claim in claims.items() if claim.is_valid(now)}
 
     def with_holds(each: PayableLink) -> PayableLink:
         parent, own = each.link.parent_token or "", each.signing
         signing = own if own is not None and own.is_valid(now) else valid.get(parent, own)
-        return replace(each, announced=pending.get(parent, each.announced), signing=signing)
+        return replace(each, announcements=pending.get(parent, each.announcements), signing=signing)
 
     return [with_holds(each) for each in payments]

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from chalicelib.base.frozen import frozen
 from chalicelib.base.lists import lists, place_of
 from chalicelib.base.money import Fee
-from chalicelib.base.records import PAYMENTS, KeyPattern, Record
+from chalicelib.base.records import INLINE, PAYMENTS, KeyPattern, Record
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.offramp.core.records import Order
@@ -155,13 +155,11 @@ class Proof(StrEnum):
 
 
 @frozen
-class AnnouncedTransaction(Record):
+class AnnouncedTransaction:
     """An announced transaction that is to pay a link; while it is pending, the link cannot be paid otherwise.
 
-    It is a multisig transaction with a `safe_tx_hash`, or else one that was sent, whose hash is `transaction_hash`. A
-    link may have several: the stored record is the first of them (`rules.together` in checkout/announced) and has the
-    `others`. An announced transaction is identified by network, wallet and hash: what another wallet does never ends
-    it.
+    It is a multisig transaction with a `safe_tx_hash`, or else one that was sent, whose hash is `transaction_hash`. It
+    is identified by network, wallet and hash: what another wallet does never ends it.
 
     `wallet` is the Safe or the sender, `nonce` that of its transaction; both are None until they are known. `deadline`
     is the payer's; after `ends_at` the announced transaction lapses. `scanned_to` is the last block that was searched
@@ -172,12 +170,14 @@ class AnnouncedTransaction(Record):
     announced with a public client id, such as the payment page's, which anybody who has the link can do. An announced
     transaction that does not lock (`locks`) was announced after too many public claims; it does so once it has a proof.
     A payment from another chain has a `bridge_transfer`; its `network` is then the one that is paid from, and it ends
-    by what both chains say (checkout/announced/bridge transfers). `announcers` are the SHA-256 hashes of the secrets of
+    by what both chains say (payments/announcements/bridges). `announcers` are the SHA-256 hashes of the secrets of
     those who have announced it, for whom it does not lock the link: they follow it themselves.
     """
 
-    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "ANNOUNCED")
-    DUE_GROUP = "ANNOUNCED"
+    FORMER: ClassVar[Mapping[str, int | tuple[()]]] = {
+        "in_vain": 0, "failures_notified": 0, "sent_claims": 0, "others": (), "version": 0,
+    }  # fmt: skip
+    """Of when a link's announced transactions were stored as the first of them, with the counters of the link."""
 
     link_token: str
     account_id: str
@@ -198,23 +198,11 @@ class AnnouncedTransaction(Record):
     transaction_hash: str | None = None
     span: int | None = None
     is_public: bool = field(default=False, metadata={"attribute": "by_page"})
-    public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
-    """In the stored record: how many public announcements without the proof PROPOSED or SENT the link has had."""
     proof: Proof | None = None
     missing_since: datetime | None = field(default=None, metadata={"attribute": "unseen_since"})
     locks: bool = True
     bridge_transfer: BridgeTransfer | None = None
-    failures_notified: int = 0
-    """In the stored record: how many of the link's bridge transfers were announced as failed."""
     announcers: tuple[str, ...] = ()
-    sent_claims: int = 0
-    """In the stored record: how many publicly announced transactions the node has had, which may lock the link."""
-    others: "tuple[AnnouncedTransaction, ...]" = ()
-
-    @property
-    def all(self) -> "tuple[AnnouncedTransaction, ...]":
-        """The announced transactions of the link, first those that lock it."""
-        return (replace(self, others=()), *self.others)
 
     @property
     def is_locking(self) -> bool:
@@ -229,6 +217,35 @@ class AnnouncedTransaction(Record):
     def is_by(self, announcer: str) -> bool:
         """Whether somebody with this hash of a secret has announced it; compared in constant time."""
         return any(compare_digest(each, announcer) for each in self.announcers)
+
+
+@frozen
+class LinkAnnouncements(Record):
+    """The transactions that are announced for a link, in the order of `gather_announced`: first those that lock it."""
+
+    KEY = KeyPattern(PAYMENTS, "LINK#{link_token}", "ANNOUNCED")
+    DUE_GROUP = "ANNOUNCED"
+
+    first: AnnouncedTransaction = field(metadata=INLINE)
+    others: tuple[AnnouncedTransaction, ...] = ()
+    public_claims: int = field(default=0, metadata={"attribute": "in_vain"})
+    """How many public announcements without the proof PROPOSED or SENT the link has had."""
+    sent_claims: int = 0
+    """How many publicly announced transactions the node has had, which may lock the link."""
+    failures_notified: int = 0
+    """How many failures of bridge transfers the merchant was notified of."""
+
+    @property
+    def link_token(self) -> str:
+        return self.first.link_token
+
+    @property
+    def all(self) -> tuple[AnnouncedTransaction, ...]:
+        return (self.first, *self.others)
+
+    @property
+    def is_locking(self) -> bool:
+        return self.first.is_locking
 
     @property
     def next_due(self) -> datetime | None:
@@ -270,14 +287,14 @@ class SigningClaim(Record):
 class Payable:
     """What is paid and recorded together: one request without a link, or the requests of a link, in order.
 
-    `announced` is the record of the transactions that are announced for a link. `order` is the off-ramp order of a
+    `announcements` are the transactions that are announced for a link. `order` is the off-ramp order of a
     request without a link that is paid out in fiat. `commerce` is set if the one request of a link is paid through the
     commerce escrow. `signing` is who is asked, or was asked last, to sign the payment of a link as one batch of calls.
     """
 
     requests: tuple[Request, ...]
     link: Link | None = None
-    announced: AnnouncedTransaction | None = None
+    announcements: LinkAnnouncements | None = None
     order: Order | None = None
     commerce: CommercePayment | None = None
     signing: SigningClaim | None = None
@@ -294,16 +311,17 @@ class Payable:
         """The link as somebody with this hash of a secret sees it: without the transactions that they announced, and
         without their own claim to sign.
 
-        Only for reading: the record of its announced transactions is not complete.
+        Only for reading: its announced transactions are not complete.
         """
         if announcer is None:
             return self
         is_own = self.signing is not None and compare_digest(self.signing.claimant, announcer)
         found = replace(self, signing=None) if is_own else self
-        if self.announced is None:
+        if self.announcements is None:
             return found
-        shown = [each for each in self.announced.all if not each.is_by(announcer)]
-        return replace(found, announced=replace(shown[0], others=tuple(shown[1:])) if shown else None)
+        first, *others = [each for each in self.announcements.all if not each.is_by(announcer)] or (None,)
+        shown = replace(self.announcements, first=first, others=tuple(others)) if first is not None else None
+        return replace(found, announcements=shown)
 
     @property
     def is_paid(self) -> bool:
@@ -314,7 +332,7 @@ class Payable:
     @property
     def is_locked(self) -> bool:
         """Whether the link is unpaid and waits for an announced transaction."""
-        return self.announced is not None and self.announced.is_locking and not self.is_paid
+        return self.announcements is not None and self.announcements.is_locking and not self.is_paid
 
 
 @frozen

@@ -1,6 +1,5 @@
 """The bodies of the errors about links."""
 
-from dataclasses import replace
 from typing import Any
 
 from chalicelib.accounts.branding.records import PageBranding
@@ -34,9 +33,11 @@ def _(error: LinkCompleted) -> dict[str, Any]:
 
 @details_of.register
 def _(error: LinkLocked) -> dict[str, Any]:
-    statuses = [_answer_lock(request, error.announced) for request in error.payable.requests]
+    announcements = error.payable.announcements
+    assert announcements is not None, "it waits for one of them"
+    statuses = [_answer_lock(request, announcements.first) for request in error.payable.requests]
     facts = _page_facts(error.payable, error.branding)
-    bridge_transfers = _bridge_transfers(replace(error.payable, announced=error.announced))
+    bridge_transfers = _bridge_transfers(error.payable)
     return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **bridge_transfers}
 
 
@@ -71,7 +72,7 @@ def _(error: TronBatchRefused) -> dict[str, Any]:
 
 def _bridge_transfers(payable: PayableLink) -> dict[str, Any]:
     """The payments from other chains of a link that has any."""
-    found = answer_bridge_transfers(payable.announced)
+    found = answer_bridge_transfers(payable.announcements)
     return {"crosschainIntents": found} if found else {}
 
 

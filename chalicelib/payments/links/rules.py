@@ -92,8 +92,8 @@ def check_payable(payable: PayableLink, now: datetime, branding: "PageBranding |
 
 def check_unlocked(payable: PayableLink, branding: "PageBranding | None" = None) -> None:
     """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
-    if payable.announced is not None and payable.is_locked:
-        raise LinkLocked(payable, payable.announced, branding)
+    if payable.is_locked:
+        raise LinkLocked(payable, branding)
 
 
 def is_abandoned(parent: Link, now: datetime) -> bool:

@@ -259,7 +259,7 @@ def crosschain_answers(payable: Payable, request: Request | None = None) -> list
     """The payments from other chains that were announced for a link, or for one request of it."""
     is_one_of_several = request is not None and len(payable.requests) > 1
     references = [request.payment_reference] if request is not None and is_one_of_several else None
-    return [CrosschainIntentAnswer(**each) for each in answer_bridge_transfers(payable.announced, references)]
+    return [CrosschainIntentAnswer(**each) for each in answer_bridge_transfers(payable.announcements, references)]
 
 
 class SecurePaymentFound(Output):

@@ -37,7 +37,7 @@ class SentOutcome:
 
 def warnings(payable: PayableLink) -> tuple[SentOutcome, ...]:
     """The transactions that can still pay a link, and that do not lock it any more."""
-    found = payable.announced.all if payable.announced is not None else ()
+    found = payable.announcements.all if payable.announcements is not None else ()
     return tuple(
         SentOutcome(shown_hash(each.network, each.transaction_hash), each.network, Outcome.WAITING)
         for each in found

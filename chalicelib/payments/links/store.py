@@ -8,8 +8,8 @@ from chalicelib.base.records import Key, Record
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.offramp.core.records import Order
 from chalicelib.payments.links.records import (
-    AnnouncedTransaction,
     Link,
+    LinkAnnouncements,
     LinkStatus,
     Payable,
     PayableLink,
@@ -42,9 +42,9 @@ def find_payable(store: Store, payable_id: str, *, may_lag: bool = False) -> Pay
     """
     if len(payable_id) > _LONGEST_ID:
         return None
-    kinds = (Link, Request, AnnouncedTransaction, Order, CommercePayment, SigningClaim)
+    kinds = (Link, Request, LinkAnnouncements, Order, CommercePayment, SigningClaim)
     records = store.query_mixed(kinds, Link.KEY.partition(token=payable_id), may_lag=may_lag)
-    link, announced = _first(Link, records), _first(AnnouncedTransaction, records)
+    link, announcements = _first(Link, records), _first(LinkAnnouncements, records)
     if link is None:
         alone = tuple(each for each in records if isinstance(each, Request) and each.link_token is None)
         return Payable(alone, order=_first(Order, records)) if alone else None
@@ -52,7 +52,7 @@ def find_payable(store: Store, payable_id: str, *, may_lag: bool = False) -> Pay
         return None
     requests = _as_cancelled(link, _requests_of(records))
     commerce, signing = _first(CommercePayment, records), _first(SigningClaim, records)
-    return PayableLink(requests, link, announced, commerce=commerce, signing=signing)
+    return PayableLink(requests, link, announcements, commerce=commerce, signing=signing)
 
 
 def load_payable(store: Store, payable_id: str) -> Payable | None:
@@ -126,30 +126,30 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, P
     records = store.get_many({key: kind for of_link in keys.values() for key, kind in of_link})
     found = {}
     for token, of_link in keys.items():
-        found_link, request, announced, signing = (records.get(key) for key, _ in of_link)
+        found_link, request, announcements, signing = (records.get(key) for key, _ in of_link)
         if found_link is not None and found_link.status is not LinkStatus.ASSEMBLING:
             requests = _as_cancelled(found_link, _requests_of((request,) if request else ()))
-            found[token] = PayableLink(requests, found_link, announced, signing=signing)
+            found[token] = PayableLink(requests, found_link, announcements, signing=signing)
     return found
 
 
 def holding(
     store: Store, tokens: Collection[str]
-) -> tuple[dict[str, AnnouncedTransaction], dict[str, SigningClaim]]:
-    """What holds links: the announced transactions of each, in one record, and the claim to sign it, by token. Two keys
-    per link, in batches of 100."""
-    announced = {AnnouncedTransaction.KEY.of(link_token=token): AnnouncedTransaction for token in tokens}
+) -> tuple[dict[str, LinkAnnouncements], dict[str, SigningClaim]]:
+    """What holds links: the announced transactions of each, and the claim to sign it, by token. Two keys per link, in
+    batches of 100."""
+    announcements = {LinkAnnouncements.KEY.of(link_token=token): LinkAnnouncements for token in tokens}
     claims = {SigningClaim.KEY.of(link_token=token): SigningClaim for token in tokens}
-    found = list(store.get_many({**announced, **claims}).values())
+    found = list(store.get_many({**announcements, **claims}).values())
     return (
-        {each.link_token: each for each in found if isinstance(each, AnnouncedTransaction)},
+        {each.link_token: each for each in found if isinstance(each, LinkAnnouncements)},
         {each.link_token: each for each in found if isinstance(each, SigningClaim)},
     )
 
 
 def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
     """A link in any status, and the networks of its requests. One query."""
-    records = store.query_mixed((Link, Request, AnnouncedTransaction), Link.KEY.partition(token=token))
+    records = store.query_mixed((Link, Request, LinkAnnouncements), Link.KEY.partition(token=token))
     return _first(Link, records), frozenset(record.network for record in records if isinstance(record, Request))
 
 
@@ -158,15 +158,15 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
     return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
-def find_announced(store: Store, token: str) -> AnnouncedTransaction | None:
-    """The record of a link's announced transactions. One read."""
-    return store.get(AnnouncedTransaction, AnnouncedTransaction.KEY.of(link_token=token))
+def find_announcements(store: Store, token: str) -> LinkAnnouncements | None:
+    """The announced transactions of a link. One read."""
+    return store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
 
 
 def tokens_of_due_announcements(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:
     """Tokens of links of which an announced transaction is due for a check, at most `limit` per shard. One query per
     shard."""
-    return (_token_of(key) for key in store.due(AnnouncedTransaction, now, limit, first_shard))
+    return (_token_of(key) for key in store.due(LinkAnnouncements, now, limit, first_shard))
 
 
 def _first(kind: type[R], records: Iterable[Record]) -> R | None:
@@ -192,7 +192,7 @@ def _keys_of(token: str) -> tuple[tuple[Key, type[Record]], ...]:
     return (
         (Link.KEY.of(token=token), Link),
         (Request.KEY.of(payable_id=token, position=0), Request),
-        (AnnouncedTransaction.KEY.of(link_token=token), AnnouncedTransaction),
+        (LinkAnnouncements.KEY.of(link_token=token), LinkAnnouncements),
         (SigningClaim.KEY.of(link_token=token), SigningClaim),
     )
 

@@ -112,7 +112,7 @@ def _known_wallets(*payments: PayableLink) -> frozenset[str]:
     """The addresses of known payers, which may be contracts: the creators of payouts, and Safes that have proposed or
     executed an announced transaction, or that the link's owner has named. Others may be named by anybody."""
     known = [each.link.creator_wallet for each in payments]
-    announcements = [announced for each in payments if each.announced is not None for announced in each.announced.all]
+    announcements = [made for each in payments if each.announcements is not None for made in each.announcements.all]
     announcements = [
         each for each in announcements if each.bridge_transfer is None
     ]  # its wallet is one of another network

@@ -8,8 +8,10 @@
     tuple[T, ...] L        dataclass  M
     Counts        one N for each count, whose name begins with COUNT
     COMPRESSED    B (deflated; S if that is no shorter)
+    INLINE        the attributes of a dataclass, beside those of the other fields
 
-An attribute has the name of its field, or the name that the field's metadata gives as "attribute".
+An attribute has the name of its field, or the name that the field's metadata gives as "attribute". A dataclass may have
+FORMER, values by attribute that are written with it: earlier code had fields for them.
 """
 
 import types
@@ -24,7 +26,7 @@ from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import COMPRESSED, Counts, Uint256
+from chalicelib.base.records import COMPRESSED, INLINE, Counts, Uint256
 
 Attributes = dict[str, Any]
 """An item in the form of the DynamoDB API: {name: {"S": ...}}."""
@@ -41,7 +43,8 @@ Decode = Callable[[Any], Any]
 @frozen
 class _Plan:
     """How a dataclass is written and read. `values` takes those of the fields with an attribute from a record; the
-    others are in the same order. `counts` are the fields without one, of the type Counts."""
+    others are in the same order. `counts` are the fields without one, of the type Counts, `inline` those whose
+    dataclass has them. `former` is written with each record."""
 
     fields: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -50,6 +53,8 @@ class _Plan:
     decoders: tuple[Decode, ...]
     defaults: tuple[Any, ...]
     counts: tuple[str, ...]
+    inline: tuple[tuple[str, type], ...]
+    former: Attributes
 
 
 _PLANS: dict[type, _Plan] = {}
@@ -59,7 +64,10 @@ _PLANS: dict[type, _Plan] = {}
 def encode(record: Any) -> Attributes:
     """The attributes of a dataclass; fields that are None are left out."""
     plan = _plan_of(type(record))
-    item = {
+    item = dict(plan.former)
+    for field, _ in plan.inline:
+        item |= encode(getattr(record, field))
+    item |= {
         name: encoder(value)
         for name, encoder, value in zip(plan.attributes, plan.encoders, plan.values(record), strict=True)
         if value is not None
@@ -81,6 +89,8 @@ def decode(cls: type[T], item: Attributes) -> T:
             values[field] = decoder(value)
         else:
             values[field] = default
+    for field, kind in plan.inline:
+        values[field] = decode(kind, item)
     for field in plan.counts:
         values[field] = Counts({each[len(COUNT) :]: int(n["N"]) for each, n in item.items() if each.startswith(COUNT)})
     return cls(**values)
@@ -88,7 +98,8 @@ def decode(cls: type[T], item: Attributes) -> T:
 
 def attributes_of(cls: type) -> set[str]:
     """The names of the attributes of a dataclass, beside its counts."""
-    return set(_plan_of(cls).attributes)
+    plan = _plan_of(cls)
+    return set(plan.attributes).union(*(attributes_of(kind) for _, kind in plan.inline))
 
 
 def epoch_milliseconds(instant: datetime) -> int:
@@ -98,7 +109,8 @@ def epoch_milliseconds(instant: datetime) -> int:
 def _plan_of(cls: type) -> _Plan:
     if cls not in _PLANS:
         hints = typing.get_type_hints(cls)
-        stored = [each for each in fields(cls) if hints[each.name] is not Counts]
+        inline = tuple((each.name, hints[each.name]) for each in fields(cls) if each.metadata == INLINE)
+        stored = [each for each in fields(cls) if hints[each.name] is not Counts and each.metadata != INLINE]
         names = tuple(each.name for each in stored)
         encoders, decoders = zip(
             *(
@@ -115,6 +127,8 @@ def _plan_of(cls: type) -> _Plan:
             decoders=decoders,
             defaults=tuple(None if each.default is MISSING else each.default for each in stored),
             counts=tuple(name for name, hint in hints.items() if hint is Counts),
+            inline=inline,
+            former={name: _PLAIN[type(value)][0](value) for name, value in getattr(cls, "FORMER", {}).items()},
         )
     return _PLANS[cls]
 
@@ -170,6 +184,7 @@ _PLAIN: dict[Any, tuple[Encode, Decode]] = {
     **dict.fromkeys((BaseUnits, Uint256), (lambda value: {"S": str(value)}, int)),
     bool: (lambda value: {"BOOL": value}, _same),
     int: (lambda value: {"N": str(value)}, int),
+    tuple: (lambda value: {"L": list(value)}, tuple),
     datetime: (
         lambda value: {"N": str(epoch_milliseconds(value))},
         lambda value: _EPOCH + int(value) * _MILLISECOND,

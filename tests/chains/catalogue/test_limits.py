@@ -16,7 +16,7 @@ from chalicelib.accounts.credentials.flows import MAX_CREDENTIALS
 from chalicelib.base.email_addresses import MAX_LENGTH as MAX_EMAIL_LENGTH
 from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.chains.calldata.checkout import MAX_FEE_LIMIT
-from chalicelib.payments.announced.rules import UNREAD_GRACE
+from chalicelib.payments.announcements.rules import UNREAD_GRACE
 from chalicelib.payments.recording.matching import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
 from chalicelib.payments.transfers.flows import MAX_LISTED, MAX_REFUNDS

@@ -193,9 +193,9 @@ DECIDED_BY_AGREED = {
     "chalicelib.commerce.core.expiry.has_ended": "read_until",
     "chalicelib.commerce.core.rules.status_of": "read_until",
     "chalicelib.crosschain.service.payment_intents.stages.call_of": "is_contract",
-    "chalicelib.crosschain.service.tracking.sources._is_used": "count",
-    "chalicelib.crosschain.service.tracking.rules._is_refused": "chain_time",
-    "chalicelib.payments.announced.rules._is_nonce_used": "count",
+    "chalicelib.payments.announcements.bridges.sources._is_used": "count",
+    "chalicelib.payments.announcements.bridges.rules._is_refused": "chain_time",
+    "chalicelib.payments.announcements.rules._is_nonce_used": "count",
 }
 """What ends, frees or pays back something, and which argument has to be agreed on."""
 
@@ -232,8 +232,8 @@ from datetime import datetime
 from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.commerce.core.expiry import has_ended
 from chalicelib.commerce.core.records import CommercePayment
-from chalicelib.crosschain.service.tracking.observations import Source, SourceObservation
-from chalicelib.payments.announced.rules import Execution, Observation
+from chalicelib.payments.announcements.bridges.observations import Source, SourceObservation
+from chalicelib.payments.announcements.rules import Execution, Observation
 from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.scanning.records import Cursor
 

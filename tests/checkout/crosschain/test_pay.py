@@ -12,7 +12,7 @@ from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, ERC20_FEE_P
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.chains.nodes.nodes import NodesDisagree
-from chalicelib.crosschain.service.router.rules import read_source
+from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.payments.payable.rules import SourceToken
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.outbound.lifi import RouterRefused, RouterUnavailable

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT, PAYMENT_FEE_LIMIT
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.payments.announced.announcements import Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests import store as request_store

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.checkout.signing import flows
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.errors import LinkBeingSigned, LinkLocked
@@ -90,6 +90,6 @@ def test_a_claim_and_an_announced_transaction_at_once_leave_one_of_them_to_be_pa
     assert any(isinstance(each, tuple) for each in found)
     assert all(isinstance(each, tuple | SigningClaim | LinkLocked | WriteConflict) for each in found)
     now = world.load(payment)
-    assert now.announced is not None and now.is_locked
+    assert now.announcements is not None and now.is_locked
     with pytest.raises(LinkLocked):
         flows.claim(world.services, payment.link.token, PAGE, f"{2:064x}", CALLS)

@@ -11,11 +11,12 @@ import pytest
 
 from chalicelib.base.errors import NotFound, ValidationFailed
 from chalicelib.payments.archive import flows, lines, store
+from chalicelib.payments.archive.rules import Archived
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.links.records import PayableLink
+from chalicelib.payments.links.records import AnnouncedStatus, PayableLink
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
@@ -24,6 +25,7 @@ from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash
+from tests.fakes.payouts import on_its_way
 from tests.fakes.world import PAYEE, PREFIX, WALLET, World, draft
 
 YEAR = timedelta(days=400)
@@ -326,3 +328,10 @@ def test_the_lines_are_json_that_any_reader_takes_by_account_and_month(world: Wo
     read = json.loads(line)
     assert read["Request"][0]["request_id"] == link.requests[0].request_id
     assert read["Payment"][0]["amount"] == "12500000"
+
+
+def test_announced_transactions_are_in_a_line_by_the_name_that_they_always_had(world: World) -> None:
+    archived = Archived(on_its_way(paid(world), AnnouncedStatus.SETTLED))
+    content = lines.pack_lines([archived])
+    assert json.loads(gzip.decompress(content))["AnnouncedTransaction"][0]["announced_id"] == "intent"
+    assert lines.unpack_lines(content) == [archived]

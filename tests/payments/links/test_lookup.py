@@ -36,7 +36,7 @@ def test_a_paid_link_waits_for_no_multisig_transaction(dashboard: Dashboard) -> 
     made = create(dashboard)
     payment = reading.load(running(), made["token"])
     assert payment is not None
-    running().store.write(on_its_way(payment).announced)
+    running().store.write(on_its_way(payment).announcements)
     assert look_up(dashboard, made["requestIds"][0]).status == 423
     complete(made["token"])
     found = look_up(dashboard, made["requestIds"][0])

@@ -31,7 +31,7 @@ def test_a_request_of_a_link_is_found_with_its_link(world: World) -> None:
 
 def test_the_announced_transaction_of_a_link_is_known_with_its_request(world: World) -> None:
     payment = world.create_link()
-    announced = on_its_way(payment).announced
+    announced = on_its_way(payment).announcements
     assert announced is not None
     world.services.store.write(announced)
     _, found = load_request(world.services, payment.requests[0].request_id, OWNER)

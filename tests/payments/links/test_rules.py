@@ -92,7 +92,7 @@ def test_a_locked_link_is_in_progress_also_after_its_expiry() -> None:
     for now in (START, END):
         with pytest.raises(LinkLocked) as refused:
             check_payable(on_its_way(MADE), now)
-    assert refused.value.announced == on_its_way(MADE).announced
+    assert refused.value.payable.announcements == on_its_way(MADE).announcements
     with pytest.raises(LinkLocked):
         check_unlocked(on_its_way(MADE))
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, Locked
-from chalicelib.checkout.announced import flows as announcements
-from chalicelib.payments.announced.announcements import MAX_CLAIMS, Announcement
+from chalicelib.checkout.announcements import flows as announcements
+from chalicelib.payments.announcements.admission import MAX_CLAIMS, Announcement
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer
@@ -149,7 +149,7 @@ def test_of_20_public_announcements_at_once_a_link_takes_no_more_than_its_share(
 
     results = sorted(map(str, in_parallel(announce, cloud, world)))
     assert results == ["recorded"] * MAX_CLAIMS + ["refused"] * (PARALLEL - MAX_CLAIMS)
-    kept = world.load(payment).announced
+    kept = world.load(payment).announcements
     assert kept is not None and len([each for each in kept.all if each.is_locking]) == MAX_CLAIMS
 
 

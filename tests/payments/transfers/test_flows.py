@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Locked, NotFound
 from chalicelib.chains.nodes.nodes import in_order
-from chalicelib.checkout.announced import tracking
+from chalicelib.payments.announcements import tracking
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft
 from chalicelib.payments.links.reading import Viewer

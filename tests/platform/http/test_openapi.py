@@ -12,7 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from openapi_spec_validator.schemas import schema_v31
 from referencing import Resource
 
-from chalicelib.payments.announced.announcements import MAX_PENDING
+from chalicelib.payments.announcements.admission import MAX_PENDING
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import OPERATIONS, Operation

@@ -50,6 +50,7 @@ from chalicelib.payments.links.records import (
     AnnouncedTransaction,
     Flow,
     Link,
+    LinkAnnouncements,
     LinkStatus,
     PaymentType,
     Proof,
@@ -270,6 +271,28 @@ ANNOUNCED = AnnouncedTransaction(
     ends_at=NOW + 24 * HOUR,
     check_at=NOW + timedelta(seconds=30),
     scanned_to=8_000_000,
+)
+ANNOUNCEMENTS = LinkAnnouncements(ANNOUNCED)
+RETURNED_TRANSFER = BridgeTransfer(
+    "arbitrum-one",
+    NOW,
+    8_000_000,
+    Stage.RETURNED,
+    Deposit(
+        WALLET, WALLET, "USDC-base", BaseUnits(7), BaseUnits(6), "0x0123456789abcdef", BaseUnits(5), NOW, NOW + HOUR
+    ),
+    deposit_id=MAX_UINT256,
+    relay_hash="0x" + OTHER_HASH,
+    fill_key="0x" + HASH,
+    deposited_block=8_000_100,
+    deposited_at=NOW,
+    refund_searched_to=8_000_200,
+    destination_hash="0x" + HASH,
+    payment_key=f"{HASH[:16]}-1",
+    refund_hash="0x" + OTHER_HASH,
+    returned=Returned(WALLET, "USDC-base", BaseUnits(7)),
+    reason="nobody brought it",
+    tool="across",
 )
 SIGNING = SigningClaim(
     link_token=TOKEN,
@@ -687,39 +710,17 @@ RECORDS: dict[str, Record] = {
     ),
     "request pointer": RequestPointer(REQUEST_ID, TOKEN, 3),
     "signing claim": SIGNING,
-    "announced transaction, pending": ANNOUNCED,
-    "announced transaction, of a known Safe": replace(
-        ANNOUNCED, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True, public_claims=2
+    "announced transaction, pending": ANNOUNCEMENTS,
+    "announced transaction, of a known Safe": LinkAnnouncements(
+        replace(ANNOUNCED, wallet=WALLET, nonce=0, deadline=NOW + HOUR, payer_address=WALLET, span=100, is_public=True),
+        public_claims=2,
     ),
-    "announced transaction, settled": replace(
-        ANNOUNCED, status=AnnouncedStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH, version=7
+    "announced transaction, settled": LinkAnnouncements(
+        replace(ANNOUNCED, status=AnnouncedStatus.SETTLED, executed_block=8_000_100, transaction_hash="0x" + HASH), version=7
     ),
-    "announced transaction, of a payment from another chain": replace(
-        ANNOUNCED,
-        network="base",
-        transaction_hash="0x" + HASH,
+    "announced transaction, of a payment from another chain": LinkAnnouncements(
+        replace(ANNOUNCED, network="base", transaction_hash="0x" + HASH, bridge_transfer=RETURNED_TRANSFER),
         failures_notified=1,
-        bridge_transfer=BridgeTransfer(
-            "arbitrum-one",
-            NOW,
-            8_000_000,
-            Stage.RETURNED,
-            Deposit(
-                WALLET, WALLET, "USDC-base", BaseUnits(7), BaseUnits(6), "0x0123456789abcdef", BaseUnits(5), NOW, NOW + HOUR
-            ),
-            deposit_id=MAX_UINT256,
-            relay_hash="0x" + OTHER_HASH,
-            fill_key="0x" + HASH,
-            deposited_block=8_000_100,
-            deposited_at=NOW,
-            refund_searched_to=8_000_200,
-            destination_hash="0x" + HASH,
-            payment_key=f"{HASH[:16]}-1",
-            refund_hash="0x" + OTHER_HASH,
-            returned=Returned(WALLET, "USDC-base", BaseUnits(7)),
-            reason="nobody brought it",
-            tool="across",
-        ),
     ),
     "payment, from another chain": replace(
         PAYMENT, type=PaymentKind.CROSSCHAIN, origin=Origin("base", "0x" + HASH, WALLET)
@@ -1028,18 +1029,14 @@ RECORDS: dict[str, Record] = {
     "entry of the escrow, voided": replace(ESCROWED, operation=None, state=EntryState.VOIDED, version=2),
     "reference of a refund": Reference(HASH, TOKEN, 3, is_refund=True),
     "link, whose expiry is checked again": replace(LINK, expiry_check_at=NOW + HOUR, version=2),
-    "announced transaction, of an account": replace(ANNOUNCED, account_id=ACCOUNT),
+    "announced transaction, of an account": LinkAnnouncements(replace(ANNOUNCED, account_id=ACCOUNT)),
     "webhook, with chosen events": replace(ENDPOINT, events=("payment.confirmed", "payment.partial.*")),
     "webhook, in the list of its account": ClientEndpoint(ACCOUNT, ENDPOINT.webhook_id, CLIENT),
     "request, with its credential": replace(REQUEST, created_with=Mode.CLIENT_ID),
     "client id, limited": replace(CLIENT_ID, allowed_payees=(WALLET, TRON_WALLET), allowed_currencies=()),
-    "announced transaction, of a transaction that was sent, with another": replace(
-        ANNOUNCED,
-        safe_tx_hash=None,
-        transaction_hash="0x" + HASH,
-        missing_since=NOW,
-        locks=False,
-        others=(replace(ANNOUNCED, proof=Proof.PROPOSED),),
+    "announced transaction, of a transaction that was sent, with another": LinkAnnouncements(
+        replace(ANNOUNCED, safe_tx_hash=None, transaction_hash="0x" + HASH, missing_since=NOW, locks=False),
+        (replace(ANNOUNCED, proof=Proof.PROPOSED),),
     ),
     "daily count": DailyCount(ACCOUNT, "ACCOUNT", "2026-03-01", "", 3, Counts({"USDC-base|USD|conversion|": 2})),
     "delivery, given up": replace(DELIVERY, client_id=None, is_test=True, state=DeliveryState.FAILED, version=8),

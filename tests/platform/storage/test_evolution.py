@@ -203,6 +203,7 @@ def _collect(hint: Any, found: dict[str, list[str]]) -> None:
         return
     name = f"{'.'.join(hint.__module__.split('.')[1:-1])}.{hint.__name__}"
     if name not in found:
-        found[name] = sorted(field.metadata.get("attribute", field.name) for field in fields(hint))
+        named = {field.metadata.get("attribute", field.name) for field in fields(hint)}
+        found[name] = sorted(named.union(getattr(hint, "FORMER", ())))
         for part in get_type_hints(hint).values():
             _collect(part, found)

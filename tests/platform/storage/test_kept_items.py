@@ -36,7 +36,7 @@ ADDED: dict[str, set[str]] = {
 OTHERWISE = {
     "SigningNonce": {"ttl"},
     "RecurringPayment": {"template"},
-    "AnnouncedTransaction": {"bridge_transfer"},
+    "LinkAnnouncements": {"bridge_transfer"},
 }
 """The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside, the
 number of a deposit is text."""

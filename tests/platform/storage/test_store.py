@@ -11,7 +11,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
-from chalicelib.payments.links.records import AnnouncedTransaction, Link
+from chalicelib.payments.links.records import Link, LinkAnnouncements
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.access.audit.records import AuditEntry
@@ -30,7 +30,7 @@ from chalicelib.platform.storage.store import (
 from chalicelib.webhooks.records import Event
 from infra.documents.data import record_classes
 from tests.fakes.world import PREFIX, START, World
-from tests.platform.storage.kept_records import ANNOUNCED, LINK, REQUEST
+from tests.platform.storage.kept_records import ANNOUNCEMENTS, LINK, REQUEST
 
 COUNTER = CallCounter("tier#caller#1", START + timedelta(seconds=1))
 
@@ -195,17 +195,17 @@ def test_what_is_due_is_found_by_its_group_the_longest_overdue_first(world: Worl
 
 def test_the_groups_of_the_index_do_not_mix(world: World) -> None:
     store = world.services.store
-    store.write(ANNOUNCED, LINK)
+    store.write(ANNOUNCEMENTS, LINK)
     end = START + timedelta(days=3650)
-    assert [key.sk for key in store.due(AnnouncedTransaction, end, 10)] == ["ANNOUNCED"]
+    assert [key.sk for key in store.due(LinkAnnouncements, end, 10)] == ["ANNOUNCED"]
     assert [key.sk for key in store.due(Link, end, 10)] == ["LINK"]
 
 
 def test_records_of_several_kinds_in_one_partition_are_read_at_once(world: World) -> None:
     store = world.services.store
-    store.write(REQUEST, replace(REQUEST, position=12), LINK, ANNOUNCED)
-    found = store.query_mixed((Link, Request, AnnouncedTransaction), LINK.key.pk)
-    written = (ANNOUNCED, LINK, REQUEST, replace(REQUEST, position=12))
+    store.write(REQUEST, replace(REQUEST, position=12), LINK, ANNOUNCEMENTS)
+    found = store.query_mixed((Link, Request, LinkAnnouncements), LINK.key.pk)
+    written = (ANNOUNCEMENTS, LINK, REQUEST, replace(REQUEST, position=12))
     assert found == [replace(record, version=1) for record in written]
 
 

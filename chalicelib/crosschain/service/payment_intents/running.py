@@ -20,11 +20,10 @@ from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.router import flows as router
-from chalicelib.crosschain.service.tracking import following
-from chalicelib.payments.links.records import AnnouncedStatus, Payable
+from chalicelib.payments.announcements.checks import check_transactions
+from chalicelib.payments.links.records import Payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
@@ -201,28 +200,29 @@ def _submit(services: Services, intent: PaymentIntent, step: str, made: Transact
 
 def _follow(services: Services, intent: PaymentIntent, request: Request) -> None:
     """Follows the payment in the bridge; what was recorded of the request by then is read before it ends."""
-    before, payable = intent.announced, Payable((request,))
+    before = intent.announced
     assert before is not None, "it is in the bridge"
-    made = relayer_flows.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
-    if made is not None and (made.status, made.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
+    spent = relayer_flows.outcome(services, stages.call_key(intent, f"spend/{intent.spends}"))
+    if spent is not None and (spent.status, spent.tx_hash) != (CallStatus.SUCCEEDED, before.transaction_hash):
         services.store.write(stages.undone(intent, services.clock()))  # by a deep fork: it is seen what became of it
         return
-    after = following.check_announced(services, payable, before, set())
-    rate = locked_rates.lock_of_deposit(services, intent, after)
-    if after.status is not AnnouncedStatus.PENDING:
-        if scan_store.has_work(services.store, (request.payable_id,)):
-            (after,) = following.put_off([before], [after], services.clock())
-        request = request_store.request(services.store, intent.request_id) or request
-    done = following.conclude_ends(
-        services, Payable((request,)), before, [before], [after], stages.amount_counted(intent)
+    checked = check_transactions(
+        services,
+        Payable((request,)),
+        lambda: Payable((request_store.request(services.store, intent.request_id) or request,)),
+        [before],
+        set(),
+        offered=stages.amount_counted(intent),
     )
-    changed = stages.follow_bridge(intent, done.announcements[0], services.clock())
-    if stages.is_contradicted(changed, done.announcements[0]):
+    made, rate = checked.conclusion, locked_rates.lock_of_deposit(services, intent, checked.observed[0])
+    changed = stages.follow_bridge(intent, made.transactions[0], services.clock())
+    if stages.is_contradicted(changed, made.transactions[0]):
         services.log.error("payment intent overdue", extra={**facts_of(changed), "reason": changed.reason})
     if changed.end is None:
         services.store.write(changed, *rate)
     else:
-        ending.write(services, changed, request, (*done.payments, *done.counts, *rate), done.events)
+        (request,) = checked.payable.requests
+        ending.write(services, changed, request, (*made.payments, *made.counts, *rate), made.events)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:

@@ -16,10 +16,11 @@ from chalicelib.chains.calldata.tokens import permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, PERMIT2, address_of
 from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.crosschain.service.payment_intents.records import LIFETIME, End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import deadline_of
-from chalicelib.crosschain.service.router.rules import Route, read_source
+from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.payments.events import Counted
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, Proof
 from chalicelib.payments.requests.records import Request

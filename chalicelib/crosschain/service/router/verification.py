@@ -8,24 +8,26 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address, same_address
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata.bridges.across import QUOTE_SECONDS, Deposit
+from chalicelib.chains.calldata.bridges.across import QUOTE_SECONDS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.bridges import needs_reset
 from chalicelib.chains.catalogue.networks import Network, require_network
-from chalicelib.crosschain.service.router.rules import BridgedCall, GasCost, Route, Wanted, read_source
+from chalicelib.crosschain.core.bridged_calls import (
+    CLOCK_SKEW,
+    LEAST_TIME_TO_FILL,
+    LONGEST_EXCLUSIVITY_SPAN,
+    MOST_EXCLUSIVITY,
+    MOST_TIME_TO_FILL,
+    BridgedCall,
+    read_source,
+)
+from chalicelib.crosschain.service.router.rules import GasCost, Route, Wanted
 from chalicelib.platform.outbound.lifi import RouterStep
 
 LEAST_GAS, MOST_GAS = 50_000, 1_500_000
 """The gas limit of a deposit; one uses about 150,000."""
-CLOCK_SKEW = timedelta(minutes=1)
-"""How far the router's clock may be ahead of ours."""
 LEAST_TIME_TO_SIGN = timedelta(minutes=5)
 """How long the source chain has to accept a route at least when it is shown."""
-LEAST_TIME_TO_FILL, MOST_TIME_TO_FILL = timedelta(minutes=15), timedelta(hours=24)
-MOST_EXCLUSIVITY = timedelta(minutes=1)
-"""How long one relayer alone may fill a deposit: a payer waits at least so long if it does not."""
-_LONGEST_EXCLUSIVITY_SPAN = 365 * 24 * 3600
-"""Up to this number the contract reads the exclusivity as seconds, above it as an instant."""
 _LEAST_BPS = 9_900
 """A deposit of less than this part of what arrives is filled by nobody, and would be locked until its deadline."""
 
@@ -126,26 +128,12 @@ def _check_times(bridged: BridgedCall, now: datetime) -> None:
     if not now + LEAST_TIME_TO_FILL <= bridged.fill_deadline <= now + MOST_TIME_TO_FILL:
         raise RouteRefused(f"it can be filled until {bridged.fill_deadline.isoformat()}")
     seconds = deposit.exclusivity
-    if seconds > _LONGEST_EXCLUSIVITY_SPAN:
+    if seconds > LONGEST_EXCLUSIVITY_SPAN:
         seconds -= int(now.timestamp())
     if seconds > MOST_EXCLUSIVITY.total_seconds():
         raise RouteRefused(f"{deposit.exclusive_relayer} alone may fill it for {seconds} seconds")
     if (deposit.exclusivity == 0) != (deposit.exclusive_relayer == ZERO_ADDRESS):
         raise RouteRefused("its exclusivity contradicts itself")
-
-
-def has_route_times(deposit: Deposit) -> bool:
-    """Whether the deadlines of a deposit that anybody sent are within those that a route may have, whenever that was
-    shown and sent: at most QUOTE_SECONDS after its quote.
-
-    Of a deposit that was made, the exclusivity is known as an instant.
-    """
-    quoted, sent = deposit.quote_timestamp, deposit.quote_timestamp + QUOTE_SECONDS
-    first = quoted + (LEAST_TIME_TO_FILL - CLOCK_SKEW).total_seconds()
-    last, span = sent + MOST_TIME_TO_FILL.total_seconds(), MOST_EXCLUSIVITY.total_seconds()
-    alone = deposit.exclusivity
-    is_shared = alone <= (sent + span if alone > _LONGEST_EXCLUSIVITY_SPAN else span)
-    return first <= deposit.fill_deadline <= last and is_shared
 
 
 def _most(wanted: Wanted, limits: Limits) -> int:

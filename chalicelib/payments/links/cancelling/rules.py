@@ -102,11 +102,11 @@ def check_not_under_way(payable: Payable) -> None:
                 "A payment that its payer has signed is being made: wait for its end, or withdraw it by DELETE "
                 f"/v2/request/payment-intents/{intent_id} as long as nothing was taken"
             )
-    announced = payable.announced
-    if announced is not None and any(map(_may_pay, announced.all)):
+    announcements = payable.announcements
+    if announcements is not None and any(map(_may_pay, announcements.all)):
         raise Conflict(
             "A transaction that pays this was announced and has not ended: wait for its end, or withdraw it by DELETE "
-            f"/v2/secure-payments/{announced.link_token}/intent"
+            f"/v2/secure-payments/{announcements.link_token}/intent"
         )
 
 

@@ -162,8 +162,8 @@ def block_reason(payable: PayableLink | None, parent: Link, is_claimed: bool, no
     """The first reason why a child of `parent` cannot be paid; None if it can. Partly paid children can be paid."""
     if payable is None:
         return Reason.NOT_FOUND
-    link, announced, status = payable.link, payable.announced, status_at(payable.link, now)
-    is_processing = (announced is not None and announced.is_locking) or is_being_signed(payable, now)
+    link, known, status = payable.link, payable.announcements, status_at(payable.link, now)
+    is_processing = (known is not None and known.is_locking) or is_being_signed(payable, now)
     in_order = (
         (Reason.NOT_OWNED, not _may_be_combined(parent, payable)),
         (Reason.NOT_OUTGOING, link.flow is not Flow.PAY),

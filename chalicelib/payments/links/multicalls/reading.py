@@ -50,3 +50,13 @@ def payable_children(
     check_none_blocked(found.children, found.now)
     execution_kind(payable.link.execution_kind, found.requests)
     return tuple(child.payable for child in found.children if child.payable is not None)
+
+
+def add_children(services: Services, stored: PayableLink) -> tuple[PayableLink, tuple[PayableLink, ...]]:
+    """The link, and the links that it pays. A multicall gets its status and its requests from its children."""
+    if stored.link.payment_type is not PaymentType.MULTICALL:
+        return stored, (stored,)
+    known = details(services, stored)
+    status = known.status if known.status is LinkStatus.COMPLETED else stored.link.status
+    parts = tuple(child.payable for child in known.children if child.payable is not None)
+    return replace(stored, requests=known.requests, link=replace(stored.link, status=status)), parts

@@ -172,7 +172,7 @@ def is_cross_chain(requested: str | None, requests: Sequence[Request]) -> bool:
 def multicall_details(payable: PayableLink, children: tuple[Child, ...], now: datetime) -> MulticallDetails:
     """A multicall with its children, its computed status, and whether it can be paid now."""
     time_status = _time_status(payable.link, children, now)
-    is_locked = payable.announced is not None and payable.announced.is_locking
+    is_locked = payable.announcements is not None and payable.announcements.is_locking
     is_open = status_at(payable.link, now) is LinkStatus.PENDING
     blocked = is_locked or not is_open or any(child.reason for child in children)
     status = _status(children, time_status)

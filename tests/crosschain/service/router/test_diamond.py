@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.bridges.across import decode_message, encode_mes
 from chalicelib.chains.calldata.bridges.lifi import decode_diamond, decode_receiver_message
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from chalicelib.chains.catalogue.networks import find_network
-from chalicelib.crosschain.service.router.rules import read_source
+from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import step_of
 from tests.fakes.router import deposit_of

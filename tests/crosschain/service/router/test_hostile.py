@@ -11,9 +11,10 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.bridges.across import HandlerMessage, encode_message
 from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, needs_reset, source_networks, source_token
+from chalicelib.crosschain.core.bridged_calls import has_route_times
 from chalicelib.crosschain.service.router.flows import QuoteFailure, quotes
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
-from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, has_route_times, verify
+from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import step_of
 from tests.fakes.router import answer_of, answer_to, deposit_of
 from tests.fakes.world import START, World

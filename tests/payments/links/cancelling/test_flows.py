@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.cancelling.rules import AT_ONCE

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.base.errors import Conflict, ServiceError
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.links.cancelling import flows
 from chalicelib.payments.links.errors import LinkClosed
 from chalicelib.payments.links.reading import Viewer
@@ -75,7 +75,7 @@ def test_of_a_cancellation_and_an_announcement_one_wins(cloud: Cloud, world: Wor
     )
     after = world.load(payment)
     is_cancelled = after.link.status is LinkStatus.CANCELLED
-    assert is_cancelled != (after.announced is not None), "never both"
+    assert is_cancelled != (after.announcements is not None), "never both"
     cancellations, announced = results[::2], results[1::2]
     refused = announced if is_cancelled else cancellations
     assert all(isinstance(each, (LinkClosed if is_cancelled else Conflict, WriteConflict)) for each in refused)

@@ -112,7 +112,7 @@ def test_every_child_that_cannot_be_in_it_is_named_at_once(world: World) -> None
     incoming = world.create_link().link.token
     (batch,) = payouts(world, 1, payment_type="batch")
     busy = store_payouts(world.services, world.account_id, 1)[0]
-    world.services.store.write(on_its_way(busy).announced)
+    world.services.store.write(on_its_way(busy).announcements)
     (done,) = payouts(world, 1)
     pay(world, done)
     (merged,) = payouts(world, 1, status=LinkStatus.INVALIDATED)
@@ -181,7 +181,7 @@ def test_a_multisig_that_is_on_its_way_for_the_whole_is_so_for_each_child(world:
     """Also once the parent's time is over: the transaction may still be executed."""
     early = store_payouts(world.services, world.account_id, 1, expires_at=world.now + timedelta(hours=1))
     made = combine(world, tokens(early) + payouts(world, 2))
-    world.services.store.write(on_its_way(made.payable).announced)
+    world.services.store.write(on_its_way(made.payable).announcements)
     _, second, third = made.payable.link.child_tokens
     world.advance(3600)
     for child in (second, third):
@@ -199,7 +199,7 @@ def test_a_multicall_belongs_to_the_client_id_of_its_children(world: World) -> N
 def test_a_parent_whose_child_waits_for_a_multisig_keeps_the_others(world: World) -> None:
     first, second = store_payouts(world.services, world.account_id, 2)
     combine(world, tokens([first, second]))
-    world.services.store.write(on_its_way(first).announced)
+    world.services.store.write(on_its_way(first).announcements)
     assert refused(world, [*payouts(world, 1), second.link.token]) == {second.link.token: "invalid_child_linkage"}
 
 

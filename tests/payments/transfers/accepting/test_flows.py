@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
 from chalicelib.base.money import BaseUnits
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links.cancelling import flows as cancelling
 from chalicelib.payments.links.reading import Viewer

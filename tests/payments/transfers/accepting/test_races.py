@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from chalicelib.base.errors import Conflict, ServiceError
-from chalicelib.checkout.announced import flows as announcements
+from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.links.cancelling import flows as cancelling
 from chalicelib.payments.links.errors import LinkClosed
 from chalicelib.payments.links.reading import Viewer
@@ -82,7 +82,7 @@ def test_of_an_acceptance_and_an_announcement_one_wins(cloud: Cloud, world: Worl
     )
     after = world.load(payment)
     is_accepted = after.link.status is LinkStatus.COMPLETED
-    assert is_accepted != (after.announced is not None), "never both"
+    assert is_accepted != (after.announcements is not None), "never both"
     refused = results[1::2] if is_accepted else results[::2]
     assert all(isinstance(each, LinkClosed | Conflict | WriteConflict) for each in refused)
 
