@@ -18,7 +18,6 @@ from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.nodes.safes.reads import SafeEvent
 from chalicelib.chains.nodes.safes.service import Proposal
-from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import expiry
@@ -248,12 +247,6 @@ class SafeDeposits(Deposits):
         event = SafeEvent(self.safe_hash, deposits, block.number, block.hash, self.sent.tx_hash)
         block.executed.append((fake_announcements.SAFE, event))
         source.transactions[self.sent.tx_hash] = replace(sent, success=True)
-
-    def come_back(self) -> None:
-        (announced,) = self.bridge.announcements(self.payment)
-        if announced.bridge_transfer is None or announced.bridge_transfer.stage is Stage.SOURCE:
-            raise NotYet  # hours pass in which the event of the Safe is read
-        super().come_back()
 
 
 class Conversions(Product):

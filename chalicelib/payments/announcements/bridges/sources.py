@@ -74,6 +74,7 @@ def read_source_chain(
     ChainUnavailable.
 
     The transaction is read before the time of the chain: what is in no block at a time after its deadline stays so.
+    Of a Safe it is the time of the last block in which its events were looked for.
     """
     chain = services.chains.evm(announced.network)
     newest, is_unknown, tx_hash = newest_deep(services, chain), False, announced.transaction_hash
@@ -93,7 +94,8 @@ def read_source_chain(
             services, payable, announced, source_observation(chain, payable, newest, sent, tx_hash)
         )
     outcome = Source.WAITING if sent is not None else _missing(chain, announced, newest, is_unknown)
-    time = read_agreed_facts(chain, [newest]).map(lambda facts: facts[newest].time)
+    read_to = newest if announced.safe_tx_hash is None else announced.scanned_to
+    time = read_agreed_facts(chain, [read_to]).map(lambda facts: facts[read_to].time)
     return announced, SourceObservation(outcome, time, proof=announced.proof)
 
 

@@ -233,6 +233,32 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_newest_block_is
     assert not is_free(bridge, payment)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_leaving_out_the_event_of_a_safe(bridge: Bridge, is_first: bool) -> None:
+    """The deadline has passed, and its events are read no further while the nodes say different things of them."""
+    payment = bridge.link()
+    sent = bridge.send(payment, payer=SAFE)
+    honest: Any = bridge.world.services.chains.evm("base")
+    paying = honest.transactions[sent.tx_hash]
+    proposed = Proposal(SAFE, SafeTransaction(paying.to, 0, paying.data, 0), SafeTerms(0))
+    hash = safe_tx_hash(8453, SAFE, proposed.transaction, proposed.terms)
+    bridge.world.safes.known["base", hash] = proposed
+    deadline = bridge.world.now + timedelta(hours=1)
+    bridge.announce(payment, sent, tx_hash=None, safe_tx_hash=hash, deadline=deadline)
+    event = honest.execute_safe(SAFE, hash)
+    bridge.include(sent)
+    honest.transactions[event.transaction_hash] = honest.transactions[sent.tx_hash]
+    liar, true_services = Liar(honest, safe_event=lambda *args: None), bridge.world.services
+    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.track(130)
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
+    assert not is_free(bridge, payment)
+    bridge.world.services = true_services
+    for _ in range(4):
+        bridge.track(5)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.REFUNDING), "the bridge had two hours"
+
+
 def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough(bridge: Bridge) -> None:
     bridge.world.register_webhook()
     payment = bridge.link()
