@@ -64,12 +64,16 @@ Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
 
+def _apply_alone(apply: Callable[..., None], writes: Sequence[Write]) -> None:
+    apply(*writes)
+
+
 class Store:
     def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
         """`at_once` is how many calls of one batch read or write are made at the same time."""
         self.prefix = prefix
         self._at_once = at_once
-        self._join: Join = lambda apply, writes: apply(*writes)
+        self._join: Join = _apply_alone
         if client is not None:
             self.client = client
 
@@ -81,6 +85,13 @@ class Store:
         """A store whose `write` goes through `join`, then through what joins this one; counts and `put_many` do not."""
         store, outer = copy(self), self._join
         store._join = lambda apply, writes: join(lambda *joined: outer(apply, joined), writes)
+        return store
+
+    @property
+    def apart(self) -> Self:
+        """This store without what it joins to its writes, which are no steps of the request that is served then."""
+        store = copy(self)
+        store._join = _apply_alone
         return store
 
     def get(self, cls: type[T], key: Key) -> T | None:
@@ -281,10 +292,6 @@ class Store:
         """
         self._join(self._apply, (first, *others))
         return with_next_version(first) if isinstance(first, Record) else first
-
-    def write_apart(self, *writes: Write) -> None:
-        """As `write`, without what this store joins to its writes: it is not a step of the request that is served."""
-        self._apply(*writes)
 
     def _apply(self, *writes: Write) -> None:
         write_id = token_hex(12)
