@@ -91,14 +91,14 @@ class ValuationRates:
         from chalicelib.payments.requests.quotes import store as quote_store
 
         known = quote_store.all_locked(self._services.store, request.request_id)
-        held = [each for each in known if may_be_locked_for(each, entry)]
-        if not held:
+        fitting = [each for each in known if may_be_locked_for(each, entry)]
+        if not fitting:
             return []
         try:
             read = self._with_agreed_sender(entry)
         except ChainUnavailable:
             return [None]
-        return [each for each in held if is_locked_for(each, read)]
+        return [each for each in fitting if is_locked_for(each, read)]
 
     def _with_agreed_sender(self, entry: LoggedTransfer) -> LoggedTransfer:
         """A transfer with who has sent it as the nodes agree: one alone could name any deposit. Raises as `agree`."""

@@ -64,16 +64,12 @@ Join = Callable[[Callable[..., None], Sequence[Write]], None]
 """Applies the writes of a transaction by the given function, with one of its own, or does not. Raises WriteConflict."""
 
 
-def _apply_alone(apply: Callable[..., None], writes: Sequence[Write]) -> None:
-    apply(*writes)
-
-
 class Store:
     def __init__(self, prefix: str, client: Any = None, at_once: int = AT_ONCE) -> None:
         """`at_once` is how many calls of one batch read or write are made at the same time."""
         self.prefix = prefix
         self._at_once = at_once
-        self._join: Join = _apply_alone
+        self._join: Join = lambda apply, writes: apply(*writes)
         if client is not None:
             self.client = client
 
@@ -91,7 +87,7 @@ class Store:
     def apart(self) -> Self:
         """This store without what it joins to its writes, which are no steps of the request that is served then."""
         store = copy(self)
-        store._join = _apply_alone
+        store._join = lambda apply, writes: apply(*writes)
         return store
 
     def get(self, cls: type[T], key: Key) -> T | None:
