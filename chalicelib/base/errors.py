@@ -24,6 +24,7 @@ ServiceError                         a status and a message that tells the calle
 │   └── PayerNotFound          404   no such payer; the log has no id of the person, in offramp.payers.rules
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
+│   ├── Undone                 409   what was written for the call was taken back: it may be made again
 │   ├── LinkCompleted          409   the link is already paid, in payments.links.errors
 │   └── RequestCancelled       409   the request was cancelled, in payments.requests.errors
 ├── PayloadTooLarge            413
@@ -139,6 +140,10 @@ class MethodNotAllowed(ServiceError):
 
 class Conflict(ServiceError):
     status = 409
+
+
+class Undone(Conflict):
+    """What was written for the call was taken back, so that it had no effect and may be made again."""
 
 
 class PayloadTooLarge(ServiceError):

@@ -9,7 +9,7 @@ ever. So a process may die anywhere, two may work at once, and a caller may ask 
 
 from dataclasses import replace
 
-from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden
+from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Undone
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal, begin_operation, reserve
 from chalicelib.commerce.service import refunding, rules, steps
@@ -117,7 +117,7 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
 
 
 def _submit_reserved(services: Services, payment: CommercePayment) -> PendingOperation:
-    """Submits what was reserved. Raises Conflict if the chain refuses it now: then it has gone back."""
+    """Submits what was reserved. Raises Undone if the chain refuses it now: then it has gone back."""
     assert payment.pending is not None
     try:
         after = advance(services, payment)
@@ -127,7 +127,7 @@ def _submit_reserved(services: Services, payment: CommercePayment) -> PendingOpe
         services.log.error("commerce payment waits", extra={"payable": payment.payable_id, "reason": error.message})
         return payment.pending
     if after.pending is None:
-        raise Conflict(f"The chain refuses it now, and nothing was sent: {after.failure}")
+        raise Undone(f"The chain refuses it now, and nothing was sent: {after.failure}")
     return after.pending
 
 

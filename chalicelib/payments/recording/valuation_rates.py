@@ -2,11 +2,14 @@
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.frozen import make_from
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.valuing import ValuationRate, is_locked_for
+from chalicelib.payments.recording.valuing import ValuationRate, is_locked_for, may_be_locked_for
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
@@ -24,8 +27,9 @@ it is then valued by the lowest that any of them says."""
 class ValuationRates:
     """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are locked.
 
-    One query per request and block, and one per payment that a bridge brought; sources of rates are asked once per pair
-    of currencies and minute.
+    One query per request and block, and one per payment that a bridge brought or whose request was signed for, whose
+    sender the nodes are asked for if a rate may be locked for it; sources of rates are asked once per pair of
+    currencies and minute.
     """
 
     def __init__(self, services: Services) -> None:
@@ -33,7 +37,7 @@ class ValuationRates:
         self._given: dict[tuple[str, datetime], Given] = {}
         self._rates = dict[tuple[str, str, datetime, bool], Rate | None]()
         self.awaiting = set[TransferId]()
-        """What waits for a deposit to be read, and not for a rate."""
+        """What waits for a deposit to be read, or for nodes that agree on who has sent it, and not for a rate."""
 
     def of(self, transfers: Iterable[tuple[LoggedTransfer, Request]]) -> dict[TransferId, ValuationRate]:
         """What these transfers are valued by: a rate that is locked for one of them alone, else the quote that was
@@ -64,7 +68,7 @@ class ValuationRates:
         """`spent` are the payment intents whose rates other transfers of the same transaction have."""
         self.awaiting.discard(entry.transfer_id)
         for locked in self._find_locked(entry, request):
-            if locked.fill_key is None:
+            if locked is None or locked.fill_key is None:
                 if self._services.clock() - entry.detected_at < AGREE_WITHIN:
                     self.awaiting.add(entry.transfer_id)
                     return None
@@ -80,17 +84,32 @@ class ValuationRates:
             else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
         )
 
-    def _find_locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate]":
-        """The rates that are, or may be, held for a payment that a bridge brought."""
-        if entry.fill_key is None:
+    def _find_locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate | None]":
+        """The rates that are, or may be, held for a payment that a bridge brought; None while that is not known."""
+        if entry.fill_key is None and request.execution is None:
             return []
         from chalicelib.payments.requests.quotes import store as quote_store
 
-        return [
-            each
-            for each in quote_store.all_locked(self._services.store, request.request_id)
-            if is_locked_for(each, entry)
-        ]
+        known = quote_store.all_locked(self._services.store, request.request_id)
+        fitting = [each for each in known if may_be_locked_for(each, entry)]
+        if not fitting:
+            return []
+        try:
+            read = self._with_agreed_sender(entry)
+        except ChainUnavailable:
+            return [None]
+        return [each for each in fitting if is_locked_for(each, read)]
+
+    def _with_agreed_sender(self, entry: LoggedTransfer) -> LoggedTransfer:
+        """A transfer with who has sent it as the nodes agree: one alone could name any deposit. Raises as `agree`."""
+        from chalicelib.chains.nodes.agreement import agree  # few payments are of a request that was signed for
+        from chalicelib.chains.nodes.history.receipts import PaidTransfer
+
+        paid = make_from(PaidTransfer, entry)
+        (sender,) = agree(self._services.chains.of(entry.network), lambda node: node.payers_of([paid])).value
+        if sender is None:
+            return replace(entry, payer=None, bridged_from=None, fill_key=None)
+        return replace(entry, payer=sender.address, bridged_from=sender.bridged_from, fill_key=sender.fill_key)
 
     def _quotes(self, request_id: str, instant: datetime) -> "Given":
         from chalicelib.payments.requests.quotes import flows as quotes

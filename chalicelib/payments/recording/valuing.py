@@ -122,13 +122,18 @@ def by_quote(request: Request, amount: BaseUnits, rate: Rate) -> BaseUnits:
     return part_asked(amount, rate, invoice, payment) or value_of(amount, rate, invoice, payment)
 
 
+def may_be_locked_for(locked: "LockedRate", transfer: LoggedTransfer) -> bool:
+    """Whether a transfer has the amount and the time of one for which a rate is locked, whoever has sent it."""
+    return transfer.amount == locked.amount and transfer.paid_at <= locked.ends_at
+
+
 def is_locked_for(locked: "LockedRate", transfer: LoggedTransfer) -> bool:
     """Whether a rate is locked for a transfer that a bridge brought. While its deposit was not read, whether it may be.
 
     The same deposit is filled once. If its payment is recorded in another transaction, a fork has moved it; another one
     in the transaction of the recorded payment is not the intent's.
     """
-    if transfer.amount != locked.amount or transfer.paid_at > locked.ends_at:
+    if not may_be_locked_for(locked, transfer):
         return False
     if locked.fill_key is None:
         return transfer.bridged_from == locked.source and same_address(transfer.payer or "", locked.payer)

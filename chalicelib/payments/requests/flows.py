@@ -126,7 +126,7 @@ def start_reading(services: Services, networks: Iterable[str]) -> None:
         if name not in services.read_networks:
             if store.first_request(services.store, name) is None:
                 with suppress(WriteConflict):  # another process was faster
-                    services.store.write_apart(FirstRequest(name, services.clock()))
+                    services.store.apart.write(FirstRequest(name, services.clock()))
             services.read_networks.add(name)
 
 

@@ -34,7 +34,8 @@ PATHS_PER_BLOCK = 40
 class Details:
     """Reads the details of the transfers that one tick finds, as far as its limits and time allow; others stay None.
 
-    A payer is shown and decides nothing. What a conversion should have moved is what the nodes agree on; one of which
+    A payer is shown and decides nothing: where a rate may be locked for a payment, the recorder asks all nodes who has
+    sent it. What a conversion should have moved is what the nodes agree on; one of which
     nothing is known is valued as the tokens that were moved. So no failure of the nodes is raised, the transfers are
     logged all the same, and nothing is read again.
     """

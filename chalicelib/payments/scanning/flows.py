@@ -79,7 +79,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
     chain, head = one_node(every_node, is_late)
     confirmed = rules.height_of_confirmed(head, confirmations)
-    cursor = known or _first_cursor(services, chain, facts, head, confirmations)
+    cursor = known or _first_cursor(services, every_node, facts, head, confirmations)
     if compares_nodes:
         cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
     if cursor.is_paused:

@@ -27,10 +27,10 @@ def run_once(
     """Runs the request, or returns the stored response if its Idempotency-Key was used before.
 
     `run` is given the services of `Journal.services`, with which no transaction is made twice. Stored are
-    successes, refusals of what has made a transaction, and those that are final. Other refusals, status 429 and those
-    from 500 up are not: the request can be sent again, and is resumed if it made something. Responses that show a
-    secret or set a cookie are stored encrypted, and so is the nonce that secrets are made from. Raises Conflict while
-    another process holds the key.
+    successes, refusals of what has made a transaction that is not undone, and those that are final. Other refusals,
+    status 429 and those from 500 up are not: the request can be sent again, and is resumed if it made something.
+    Responses that show a secret or set a cookie are stored encrypted, and so is the nonce that secrets are made from.
+    Raises Conflict while another process holds the key.
     """
     text = request.headers.get("idempotency-key")
     if text is None or request.method not in CHANGING:
@@ -54,8 +54,8 @@ def run_once(
         journal.release()
         return response
     is_refusal = response.status >= 400
-    if is_refusal and not (response.is_final or journal.record.steps):
-        if not journal.release():
+    if response.is_undone or (is_refusal and not (response.is_final or journal.record.steps)):
+        if not journal.release(is_undone=response.is_undone):
             raise Conflict(STILL_RUNNING)
         return response
     if journal.is_response_lost(is_error=is_refusal):

@@ -8,7 +8,7 @@ from typing import Any
 from chalice.app import Response
 from pydantic import BaseModel
 
-from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
+from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests, Undone
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.rate_limits.flows import Allowance
 from chalicelib.platform.http.errors import error_body
@@ -31,7 +31,7 @@ class HttpResponse:
 
     `reason` is the message of an error, for the log. `is_foreign` is set if the caller's origin was refused: its pages
     may read why, but not with cookies. `is_final` is set for a refusal that stays the same whatever happens, as that of
-    a body that has not its form.
+    a body that has not its form; `is_undone` for one after which nothing is left of what was written.
     """
 
     status: int
@@ -40,6 +40,7 @@ class HttpResponse:
     reason: str | None = None
     is_foreign: bool = False
     is_final: bool = False
+    is_undone: bool = False
 
 
 def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
@@ -64,7 +65,7 @@ def error_response(
     if isinstance(error, ChainUnavailable):
         own = {"Retry-After": str(error.retry_seconds)}
     response = response_of(error_body(error, form), error.status, {**(headers or {}), **own})
-    return replace(response, reason=error.logged or error.message)
+    return replace(response, reason=error.logged or error.message, is_undone=isinstance(error, Undone))
 
 
 def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:

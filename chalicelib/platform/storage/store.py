@@ -83,6 +83,13 @@ class Store:
         store._join = lambda apply, writes: join(lambda *joined: outer(apply, joined), writes)
         return store
 
+    @property
+    def apart(self) -> Self:
+        """This store without what it joins to its writes, which are no steps of the request that is served then."""
+        store = copy(self)
+        store._join = lambda apply, writes: apply(*writes)
+        return store
+
     def get(self, cls: type[T], key: Key) -> T | None:
         """One record, by a consistent read unless its kind MAY_LAG; None if it does not exist."""
         response = self.client.get_item(**self._table_and_key(key), ConsistentRead=not cls.MAY_LAG)
@@ -281,10 +288,6 @@ class Store:
         """
         self._join(self._apply, (first, *others))
         return with_next_version(first) if isinstance(first, Record) else first
-
-    def write_apart(self, *writes: Write) -> None:
-        """As `write`, without what this store joins to its writes: it is not a step of the request that is served."""
-        self._apply(*writes)
 
     def _apply(self, *writes: Write) -> None:
         write_id = token_hex(12)

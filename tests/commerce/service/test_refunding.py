@@ -12,12 +12,15 @@ from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
 from chalicelib.commerce.service import refunding, rules, running
+from chalicelib.platform.access.credentials.records import Account
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.records import CallStatus
+from infra import admin
 from tests.fakes.commerce import new_payment
 from tests.fakes.escrows import CONTRACTS, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE, START, PlainSigningKeys
+from tests.support.keyed import Sent
 
 
 class OtherKeys(PlainSigningKeys):
@@ -361,6 +364,30 @@ def test_nothing_is_approved_for_a_refund_whose_tokens_cannot_be_taken(commerce:
         commerce.refund(created, 10)
     commerce.settle(2)
     assert commerce.made["approve"] == before
+
+
+def test_a_refund_that_the_chain_refused_is_made_under_the_same_idempotency_key_once_it_can_be(
+    commerce: Commerce,
+) -> None:
+    """What was written for it was taken back: kept for a day, the refusal would hold up the rightful retry."""
+    created = commerce.captured(fee_bps=0)
+    commerce.allow(PAYEE, OPERATOR, 10)
+    commerce.services.store.write(Account("acct", "shop", commerce.world.now))
+    headers = {"x-api-key": admin.create_api_key(commerce.services, "acct", "server")}
+    path = {"request_id": created.payment.request_id}
+    sent = Sent("refund_commerce_payment", {"refundAmount": "10"}, headers, path)
+    commerce.refuses["transferFrom"] = "the token is paused"
+    for _ in range(2):
+        refused = sent.to(commerce.services)
+        assert refused.status == 409 and "nothing was sent: the token is paused" in refused.json["message"]
+        assert "idempotent-replayed" not in refused.headers
+    del commerce.refuses["transferFrom"]
+    made = sent.to(commerce.services)
+    assert made.status == 200, made.json
+    again = sent.to(commerce.services)
+    assert (again.json, again.headers["idempotent-replayed"]) == (made.json, "true")
+    commerce.settle(6)
+    assert commerce.load(created).refunded == 10
 
 
 def test_somebody_is_told_of_tokens_that_stay_from_the_second_after_an_hour_on(

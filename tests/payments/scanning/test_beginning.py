@@ -1,12 +1,14 @@
 """Where the reading of a network begins: before what its first request can be paid by, however late that is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import LinkStatus
@@ -16,6 +18,7 @@ from chalicelib.payments.scanning.beginning import first_cursor
 from chalicelib.platform.services import Services
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.world import START, World, draft, in_process_aws
 
 
@@ -56,6 +59,37 @@ def test_a_payment_long_before_the_first_tick_is_found(world: World) -> None:
     world.chain.pay(payment.requests[0])
     pass_time(world, 9000)  # several ranges of logs
     for _ in range(3):
+        world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+def a_day_earlier(chain: FakeChain) -> Liar:
+    def said(numbers: Sequence[int]) -> Any:
+        return {number: replace(each, time=each.time - timedelta(days=1)) for number, each in chain.block_facts(numbers).items()}
+
+    return Liar(chain, block_facts=said)
+
+
+def far_ahead(chain: FakeChain) -> Liar:
+    return Liar(chain, head=lambda: 10**9)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("lie", [a_day_earlier, far_ahead])
+def test_no_node_of_two_has_payments_passed_over_by_where_the_reading_begins(
+    world: World, lie: Callable[[FakeChain], Liar], is_first: bool
+) -> None:
+    payment = world.create_link(fee_percentage=None, fee_address=None)
+    world.advance(1)
+    world.chain.pay(payment.requests[0])
+    pass_time(world, 9000)
+    honest, liar = world.chain, lie(world.chain)
+    alone = world.services
+    world.services = served(alone, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    with suppress(ChainUnavailable):
+        world.scan()
+    world.services = alone
+    for _ in range(5):
         world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 

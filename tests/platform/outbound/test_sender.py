@@ -288,6 +288,7 @@ def test_an_attempt_without_an_answer_is_no_delivery() -> None:
         b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nContent-Length: 5\r\n\r\n",
         b"HTTP/1.1 199 Later\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n",
+        b"HTTP/1.1 102 Processing\r\n\r\n" * 30,
     ],
 )
 def test_an_interim_answer_is_not_the_answer(interim: bytes, patient: WebhookSender) -> None:

@@ -19,7 +19,6 @@ CONNECT_SECONDS, READ_SECONDS, TOTAL_SECONDS = 2, 6, 10
 """Two requests, one after the other, take less than the 29 seconds of API Gateway."""
 _USER_AGENT = "payment-requests/1"
 _CHUNK_BYTES = 64 * 1024
-_MOST_INTERIM = 20
 _KEPT_CONNECTIONS = 20
 """Of one server, for requests at the same time."""
 _MAX_ERROR_BYTES = 64 * 1024
@@ -160,16 +159,51 @@ class HttpClient:
 @cache
 def past_interim(connection_class: Any) -> Any:
     """A subclass of a connection of http.client that passes over all interim responses (RFC 9110, 15.2), such as 103
-    Early Hints, where http.client passes over 100 alone. After _MOST_INTERIM of them the next one is the response."""
+    Early Hints, where http.client passes over 100 alone.
+
+    They and the headers have the time of one read together: with that time for each part, a server that sends a byte at
+    a time would never be given up. TimeoutError is raised after it."""
     from http.client import HTTPResponse
+    from io import BufferedReader, RawIOBase
+
+    class UntilTime(RawIOBase):
+        """Reads of a socket's stream that end at a time, as long as there is one."""
+
+        def __init__(self, sock: Any, stream: Any) -> None:
+            self._sock, self._stream, self._seconds = sock, stream, sock.gettimeout()
+            self.until = None if self._seconds is None else time.monotonic() + self._seconds
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int | None:
+            if self.until is not None:
+                left = self.until - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("the headers did not arrive in time")
+                self._sock.settimeout(left)
+            read: int | None = self._stream.readinto(buffer)
+            return read
+
+        def end(self) -> None:
+            self.until = None
+            self._sock.settimeout(self._seconds)
+
+        def close(self) -> None:
+            self._stream.close()
+            super().close()
 
     class FinalResponse(HTTPResponse):
+        def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
+            super().__init__(sock, *args, **kwargs)
+            self._in_time = UntilTime(sock, self.fp.detach())
+            self.fp = BufferedReader(self._in_time)
+
         def begin(self) -> None:
             super().begin()
-            for _ in range(_MOST_INTERIM):
-                if not 100 <= self.status < 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
-                    return
+            while 100 <= self.status < 200 and self.status != HTTPStatus.SWITCHING_PROTOCOLS:
                 self.headers = self.msg = None  # type: ignore[assignment]  # else it does not read on
                 super().begin()
+            self._in_time.end()
 
     return type(connection_class.__name__, (connection_class,), {"response_class": FinalResponse})

@@ -50,7 +50,7 @@ def unlock_request(services: Services, request: Request) -> Request:
         try:
             why = why_gone(services, intent)
             if why is not None:
-                ending.give_up(services, intent, request, why)
+                ending.give_up(replace(services, store=services.store.apart), intent, request, why)
         except (ChainUnavailable, WriteConflict):  # not known, or a worker was faster
             pass
     now_stored = request_store.request(services.store, request.request_id) or request

@@ -93,7 +93,7 @@ def find_claimed_tokens(
     parents = link_store.find_links(services.store, dict.fromkeys(claims.values()))
     for parent in parents.values():
         if is_abandoned(parent, now):
-            try_write(services.store, Delete(parent))  # False: another process deleted it
+            try_write(services.store.apart, Delete(parent))  # False: another process deleted it
     live = {token: parent for token, parent in parents.items() if is_live(parent, now)}
     evaluated = dict(list(live.items())[:_MAX_EVALUATED_PARENTS])
     siblings = dict.fromkeys(token for parent in evaluated.values() for token in parent.child_tokens)

@@ -93,7 +93,7 @@ def resolve(services: Services, owner: Owner, fields: Sequence[NamedField]) -> t
     known = store.of_call(services.store, call_id)
     names = known.names if known is not None else _resolve_names(services, owner, fields)
     if known is None:
-        services.store.write_apart(ResolvedNames(call_id, services.clock(), names))
+        services.store.apart.write(ResolvedNames(call_id, services.clock(), names))
     by_field = {(each.payee.name, each.network): each for each in names}
     return tuple(by_field[each.text, each.network] for each in fields)
 

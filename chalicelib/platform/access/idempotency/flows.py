@@ -95,14 +95,16 @@ class Journal:
         """
         return self._has_diverged or (is_error and bool(self._unrepeated))
 
-    def release(self) -> bool:
-        """Gives the key back after a run whose response is not kept: at once if nothing was made, else to be resumed.
+    def release(self, is_undone: bool = False) -> bool:
+        """Gives the key back after a run whose response is not kept: at once if nothing was made, or all of it undone,
+        else to be resumed.
 
         Does nothing and returns False if another process has taken the key, or if a transaction was made whose outcome
         was not received.
         """
         released = replace(self.record, lease_until=self._services.clock())
-        return try_write(self._services.store, released if self.record.steps else Delete(self.record))
+        is_resumed = bool(self.record.steps) and not is_undone
+        return try_write(self._services.store, released if is_resumed else Delete(self.record))
 
 
 def _step(writes: Sequence[Write]) -> str:

@@ -151,14 +151,19 @@ def test_interim_responses_are_passed_over_and_the_connection_stays_in_use(statu
         assert server.connections == 1
 
 
-def test_of_interim_responses_without_end_one_is_taken_for_the_response() -> None:
-    def interim_alone(handler: Handler) -> None:
+def test_interim_responses_are_passed_over_however_many_they_are() -> None:
+    def many_first(handler: Handler) -> None:
         for _ in range(1000):
             handler.send_response(103)
             handler.end_headers()
+        if handler.path == "/":
+            handler.send(b"[1]")
+        handler.close_connection = True
 
-    with serving(interim_alone) as server:
-        assert server.client.get("/") == HttpResponse(103, b"")
+    with serving(many_first) as server:
+        assert server.client.get("/") == HttpResponse(200, b"[1]")
+        with pytest.raises(HttpError):
+            server.client.get("/none")
 
 
 def test_interim_responses_are_passed_over_under_tls_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -268,6 +273,36 @@ def test_a_response_that_comes_byte_by_byte_ends_at_the_deadline(
             server.client.get("/")
         given_up.set()
         assert time.monotonic() - began < 10  # far below what 100,000 bytes would take
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx-slow: ", b"a"),
+        (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
+        (b"HTTP/1.1 2", b"0"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+    ids=["a header", "headers", "a status", "interim responses"],
+)
+def test_headers_that_come_piece_by_piece_end_at_the_time_of_one_read(
+    monkeypatch: pytest.MonkeyPatch, begin: bytes, piece: bytes
+) -> None:
+    monkeypatch.setattr(http_client, "READ_SECONDS", 0.3)
+    given_up, sent = threading.Event(), list[bytes]()
+
+    def drip(handler: Handler) -> None:
+        handler.close_connection = True
+        handler.wfile.write(begin)
+        while len(sent) < 3_000 and not given_up.wait(0.02):
+            sent.append(piece)
+            handler.wfile.write(piece)
+
+    with serving(drip) as server:
+        with pytest.raises(ResponseTimeout):
+            server.client.get("/")
+        given_up.set()
+        assert len(sent) < 3_000
 
 
 @pytest.mark.parametrize(

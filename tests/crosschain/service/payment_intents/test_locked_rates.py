@@ -11,6 +11,7 @@ import pytest
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.nodes.bridges.deposits import relay_hash
+from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
@@ -25,6 +26,7 @@ from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from tests.fakes.bridge import Sent
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.payment_intents import PAYER, PaymentIntents
 from tests.support.rehearsed import parts
 
@@ -148,6 +150,48 @@ def test_the_fill_of_another_deposit_has_no_part_in_the_rate(payment_intents: Pa
     settle(payment_intents)
     assert payment_intents.loaded().paid == DOLLAR * 100 // 105 + DOLLAR
     assert payment_intents.load(intent).end is End.SETTLED
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_node_of_two_has_a_payment_valued_by_the_rate_of_a_deposit_that_did_not_bring_it(
+    payment_intents: PaymentIntents, is_first: bool
+) -> None:
+    intent, _ = begin(payment_intents, "1")
+    settle(payment_intents)
+    (locked,) = payment_intents.services.store.all(LockedRate)
+    payment_intents.world.prices.set("USD", "USDC", "1.05")
+    payment_intents.world.advance(600)
+    honest = payment_intents.bridge.destination
+    fill = PaymentSender(locked.payer, is_wallet=False, bridged_from=locked.source, fill_key=locked.fill_key)
+    liar = Liar(honest, payers_of=lambda paid, read=None: (fill,) * len(paid))
+    nodes = (liar, honest) if is_first else (honest, liar)
+    payment_intents.world.services = served(payment_intents.services, honest.network, *nodes)
+    pay(payment_intents, intent.due)
+    settle(payment_intents)
+    assert payment_intents.loaded().paid in (0, DOLLAR * 100 // 105), "it waits, or counts for what it is worth"
+    payment_intents.world.services = served(payment_intents.services, honest.network, honest)
+    settle(payment_intents)
+    assert payment_intents.loaded().paid == DOLLAR * 100 // 105
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_node_of_two_takes_the_rate_from_the_payment_that_it_is_locked_for(
+    payment_intents: PaymentIntents, is_first: bool
+) -> None:
+    _, sent = begin(payment_intents, "1")
+    settle(payment_intents)
+    payment_intents.world.prices.set("USD", "USDC", "1.05")
+    payment_intents.world.advance(600)
+    honest = payment_intents.bridge.destination
+    liar = Liar(honest, payers_of=lambda paid, read=None: (None,) * len(paid))
+    nodes = (liar, honest) if is_first else (honest, liar)
+    payment_intents.world.services = served(payment_intents.services, honest.network, *nodes)
+    payment_intents.fill(sent, fee=0)
+    settle(payment_intents)
+    assert payment_intents.loaded().paid in (0, DOLLAR), "it waits, or counts for what was signed"
+    payment_intents.world.services = served(payment_intents.services, honest.network, honest)
+    settle(payment_intents)
+    assert payment_intents.loaded().paid == DOLLAR
 
 
 def test_after_half_an_hour_the_rate_is_not_locked_any_more(payment_intents: PaymentIntents) -> None:

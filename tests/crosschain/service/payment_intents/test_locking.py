@@ -200,6 +200,18 @@ def test_a_batch_of_payouts_asks_too(payment_intents: PaymentIntents) -> None:
     assert paying_out.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch).checkout.transactions
 
 
+def test_a_lock_that_ended_meanwhile_is_no_step_of_the_request_that_found_it(payment_intents: PaymentIntents) -> None:
+    """Else the idempotency key would keep what is refused after it, and a request that is resumed would differ."""
+    payment_intents.begun()
+    payment_intents.balances.clear()
+    payment_intents.world.advance(LATER)
+    steps = list[Any]()
+    joined = payment_intents.services.store.with_join(lambda apply, writes: (steps.append(writes), apply(*writes))[0])
+    stored = payment_intents.stored(payment_intents.request.request_id)
+    unlocked = locking.unlock_request(replace(payment_intents.services, store=joined), stored)
+    assert not unlocked.is_executed and steps == []
+
+
 def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(payment_intents: PaymentIntents) -> None:
     other, intent = payment_intents.offer().intent, payment_intents.begun()
     payment_intents.refuses = {"take": "the nonce of the payment was used before, or withdrawn"}
