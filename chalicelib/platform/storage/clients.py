@@ -28,9 +28,9 @@ CONTENTION = frozenset(
 def aws_client(service: str, attempts: int = 3) -> Any:
     """A client of one of SERVICES, with the region and endpoint of the environment.
 
-    It is what `boto3.client` returns, less what costs CPU in every start or call: boto3 itself, which adds only transfers
-    of files; the validation of parameters, as typed code builds them; and a name of a dozen parts that AWS is sent, which
-    botocore would assemble twice in a call: it is one text.
+    It is what `boto3.client` returns, less what costs CPU in every start or call: boto3 itself, which adds only
+    transfers of files; the validation of parameters, as typed code builds them; and a name of a dozen parts that AWS is
+    sent, which botocore would assemble twice in a call: it is one text.
     """
     _import_without_pyopenssl()
     from botocore.config import Config
