@@ -14,7 +14,7 @@ from infra.packaging.package import package
 from infra.target import HOST_PACKAGES
 from tests.bench.figures import Figure
 
-STARTS = 7
+STARTS = 5
 _RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six.py", "urllib3")
 """What Lambda's Python brings with it."""
 _BARE = "import bare_app"

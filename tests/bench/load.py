@@ -114,7 +114,7 @@ def simulate(seconds: int, dust_per_second: int) -> Load:
     return run.result(seconds)
 
 
-def measure(seconds: int = 100, dust: int = 1_000_000) -> list[Figure]:
+def measure(seconds: int = 30, dust: int = 300_000) -> list[Figure]:
     quiet, dusty = simulate(seconds, 0), simulate(seconds, dust // seconds)
     figures = []
     for name, load in ((f"{RATE} payments a second", quiet), (f"with {dust:,} dust transfers to one link", dusty)):

@@ -9,7 +9,7 @@ from infra.local.process import ROOT
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 from tests.bench.figures import Figure
 
-STARTS = 7
+STARTS = 5
 LATER = 50
 _BESIDE = "web3, the same two calls"
 _READ = """
