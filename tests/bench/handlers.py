@@ -113,7 +113,7 @@ def _figures(name: str, recording: Recording, deployment: Deployment) -> list[Fi
         app, bare, calls = (seconds * 1e6 for seconds in cpu_seconds(call_app, call_bare_app, call_client))
     return [
         Figure(name, app, "us", f"{_BARE}, with the same boto3 calls", bare, 1.1),
-        Figure(f"{name}, less the calls", app - calls, "us", "its calls by the app's own client", calls, 1),
+        Figure(f"{name}, less the calls", app - calls, "us", "its calls by the app's own client", calls, 1.5),
     ]
 
 
