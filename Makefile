@@ -87,8 +87,9 @@ docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
 	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/platform/http/test_generated.py --numprocesses auto
 
-bench: setup ## measure cold start, calldata, requests, detection; writes .local/bench.json
-	@.venv/bin/python -m tests.bench
+bench: ## measure cold start, calldata, requests, detection against goals and docs/benchmarks.json (PART=cold: a part; RECORD=1 writes that file); writes .local/bench.json
+	@$(MAKE) --no-print-directory setup || test -x .venv/bin/python
+	@.venv/bin/python -m tests.bench --part '$(PART)' $(if $(RECORD),--record)
 
 load: setup ## put load on the stack that `make local` runs (SECONDS=60, USERS=6; its first run installs Locust), and compare each operation with a bare route
 	@test -x .local/load-venv/bin/locust || { $(PYTHON) -m venv .local/load-venv && .local/load-venv/bin/pip install --quiet --require-hashes --requirement tests/load/requirements.lock; }

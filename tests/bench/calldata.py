@@ -29,8 +29,8 @@ def measure() -> list[Figure]:
             raise AssertionError(f"{name}: the encoders do not agree, so their times cannot be compared")
         by_service, by_abi, by_web3 = (seconds * 1e6 for seconds in cpu_seconds(service, abi, web3))
         figures += [
-            Figure(name, by_service, "us", "eth_abi.encode", by_abi),
-            Figure(name, by_service, "us", "web3 Contract.encode_abi", by_web3),
+            Figure(name, by_service, "us", "eth_abi.encode", by_abi, 0.1),
+            Figure(name, by_service, "us", "web3 Contract.encode_abi", by_web3, 0.02),
         ]
     return figures
 

@@ -70,5 +70,5 @@ def _items_in(params: dict[str, Any]) -> int:
     if "TransactItems" in params:
         return len(params["TransactItems"])
     if "RequestItems" in params:
-        return sum(len(request["Keys"]) for request in params["RequestItems"].values() if "Keys" in request)
+        return sum(len(each.get("Keys", each) if isinstance(each, dict) else each) for each in params["RequestItems"].values())
     return 1

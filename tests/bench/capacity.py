@@ -333,15 +333,15 @@ def measure() -> list[Figure]:
     resting, steps = idle(idle_networks()), payment_steps()
     paid = PAYMENTS * sum(dollars(amounts_of(step, step.times)) for step in steps)
     figures = [
-        Figure("a month without payments", resting.total, "USD", "goal", IDLE_GOAL, goal="<= 1"),
-        Figure(f"{PAYMENTS:,} payments", paid, "USD", "goal", PAYMENTS_GOAL, goal="<= 1"),
+        Figure("a month without payments", resting.total, "USD", "goal", IDLE_GOAL, 1),
+        Figure(f"{PAYMENTS:,} payments", paid, "USD", "goal", PAYMENTS_GOAL, 1),
     ]
     use = use_of(steps)
     for goal in GOALS:
         setup = setup_for(use, *goal)
         first = ceilings(use, setup, goal[1])[0]
         name = f"{setup.name}: {first.name}"
-        figures.append(Figure(name, goal[0], "payments a second", "this limit", first.payments, goal="<= 1"))
+        figures.append(Figure(name, goal[0], "payments a second", "this limit", first.payments, 1))
     return figures
 
 

@@ -17,6 +17,7 @@ from tests.oracles.node import ask_builder
 
 BATCHED = 20
 _CALLS = 200
+BUILDER = "npm @requestnetwork/payment-processor"
 
 
 def measure() -> list[Figure]:
@@ -39,11 +40,11 @@ def _figure(name: str, question: dict[str, Any], build: Callable[[], Transaction
     built = build()
     if (made["to"], made["data"]) != (built.to, built.data):
         raise AssertionError(f"{name}: the two do not build the same bytes, so their times cannot be compared")
-    return beside_package(name, question, build, _CALLS, "0.1 or less")
+    return beside_package(name, question, build, _CALLS, 0.1)
 
 
 def beside_package(
-    name: str, question: dict[str, Any], build: Callable[[], object], calls: int, goal: str | None
+    name: str, question: dict[str, Any], build: Callable[[], object], calls: int, goal: float
 ) -> Figure:
     """Returns CPU microseconds of building, and of the package's answer to a question, after a warm-up; in turns."""
 
@@ -54,7 +55,7 @@ def beside_package(
     by_package(calls // 2)
     turns = [(cpu(build, calls) / calls, by_package(calls // 5)) for _ in range(ROUNDS)]
     value, reference = (statistics.median(taken) * 1e6 for taken in zip(*turns, strict=True))
-    return Figure(name, value, "us", "npm @requestnetwork/payment-processor", reference, goal)
+    return Figure(name, value, "us", BUILDER, reference, goal)
 
 
 def _item(payment: str, number: int) -> Item:

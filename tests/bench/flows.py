@@ -16,7 +16,7 @@ from tests.support.node import Node
 
 def measure() -> list[Figure]:
     return [
-        Figure(f"{name} ({calls})", calls.total, "calls", "one call an item", calls.item_by_item)
+        Figure(name, calls.total, "calls", "one call an item", calls.item_by_item, 1, note=f" ({calls})")
         for name, calls in calls_of_flows().items()
     ]
 

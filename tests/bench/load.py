@@ -114,15 +114,15 @@ def simulate(seconds: int, dust_per_second: int) -> Load:
     return run.result(seconds)
 
 
-def measure(seconds: int = 100, dust: int = 1_000_000) -> list[Figure]:
+def measure(seconds: int = 30, dust: int = 300_000) -> list[Figure]:
     quiet, dusty = simulate(seconds, 0), simulate(seconds, dust // seconds)
     figures = []
     for name, load in ((f"{RATE} payments a second", quiet), (f"with {dust:,} dust transfers to one link", dusty)):
         two_ticks = 2 * TICK.total_seconds()
         figures += [
-            Figure(f"{name}: recorded after, p99", load.p99, "s", "two ticks", two_ticks, goal="<= 1"),
-            Figure(f"{name}: longest tick", load.longest_tick, "s", "two ticks", two_ticks, goal="<= 1"),
-            Figure(f"{name}: rounds of calls", load.calls_per_payment, "a transfer", "a call each", 1, goal="<= 0.11"),
+            Figure(f"{name}: recorded after, p99", load.p99, "s", "two ticks", two_ticks, 1),
+            Figure(f"{name}: longest tick", load.longest_tick, "s", "two ticks", two_ticks, 1),
+            Figure(f"{name}: rounds of calls", load.calls_per_payment, "a transfer", "a call each", 1, 0.11),
         ]
     return figures
 

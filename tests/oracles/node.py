@@ -18,6 +18,10 @@ SCRIPTS = Path(__file__).parent
 PAYMENTS = SCRIPTS / "payments"
 
 
+class ScriptEnded(AssertionError):
+    """A script ended before it answered. The message is what it wrote, such as which package is missing."""
+
+
 def ask(questions: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The answers of wallets.js, in order. What the script throws fails the test.
 
@@ -48,14 +52,20 @@ def ask_urls(texts: Sequence[str]) -> list[Any]:
 
 def served(script: str, questions: Any = ()) -> Any:
     """What a script answers to a line of questions, in a process that stays."""
-    process = _running(script)
+    try:
+        process = _running(script)
+    except FileNotFoundError as error:
+        raise ScriptEnded(f"{error.filename} is missing") from error
     assert process.stdin and process.stdout
-    process.stdin.write(json.dumps(list(questions)) + "\n")
-    process.stdin.flush()
-    line = process.stdout.readline()
+    try:
+        process.stdin.write(json.dumps(list(questions)) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        line = ""
     if not line:
         _running.cache_clear()
-        raise AssertionError(process.communicate()[1])
+        raise ScriptEnded(process.communicate()[1])
     return json.loads(line)
 
 

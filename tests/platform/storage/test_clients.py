@@ -4,6 +4,7 @@ import subprocess
 import sys
 from typing import Any
 
+import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
@@ -18,6 +19,53 @@ def test_a_client_calls_its_service_in_the_region_of_the_environment(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
     host = {"sesv2": "email"}.get(service, service)
     assert aws_client(service).meta.endpoint_url == f"https://{host}.eu-west-3.amazonaws.com"
+
+
+REGIONS = ("us-east-1", "eu-west-3", "ap-southeast-1", "cn-north-1", "us-gov-west-1", "eusc-de-east-1")
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "dynamodb": ("describe_table", {"TableName": "payments"}),
+    "kms": ("list_keys", {}),
+    "s3": ("get_bucket_location", {"Bucket": "archive"}),
+    "secretsmanager": ("list_secrets", {}),
+    "sesv2": ("get_account", {}),
+    "sns": ("list_topics", {}),
+    "sqs": ("list_queues", {}),
+}
+
+
+@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_call_goes_and_is_signed_as_that_of_a_client_that_has_read_all_endpoints(
+    service: str, region: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+    assert where_it_calls(aws_client(service), service) == where_it_calls(boto3.Session().client(service), service)
+
+
+def where_it_calls(client: Any, service: str) -> str:
+    """The URL of a call, and the scope of its signature after the day."""
+
+    def stop(request: Any, **_: Any) -> None:
+        raise Sent(f"{request.url} {request.headers['Authorization'].decode().split('/', 2)[2].partition(',')[0]}")
+
+    client.meta.events.register_first("before-send", stop)
+    operation, parameters = CALLS[service]
+    with pytest.raises(Sent) as sent:
+        getattr(client, operation)(**parameters)
+    return str(sent.value)
+
+
+class Sent(Exception):
+    """A call is sent there."""
+
+
+def test_the_first_client_does_not_read_the_endpoints_of_all_services() -> None:
+    """They are a file of 1.2 MB, whose reading is a tenth of a cold start."""
+    watch = "sys.addaudithook(lambda event, about: event == 'open' and print(about[0]))"
+    script = f"import sys; from chalicelib.platform.storage import clients; {watch}; clients.aws_client('dynamodb')"
+    opened = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "botocore/data/partitions.json" in opened
+    assert "botocore/data/endpoints.json" not in opened
 
 
 def test_a_call_of_dynamodb_is_signed_for_it_and_goes_to_the_endpoint_of_the_environment(
@@ -49,8 +97,9 @@ def test_dynamodb_is_called_without_endpoint_rules_which_botocore_would_run_in_e
     assert aws_client("sqs")._ruleset_resolver is not None
 
 
-def test_boto3_is_loaded_by_the_first_client_and_what_it_has_for_files_is_not() -> None:
-    assert modules_of_first_client("boto3", "boto3.s3.transfer") == (["False", "False"], ["True", "False"])
+def test_botocore_is_loaded_by_the_first_client_and_what_boto3_adds_to_it_for_files_is_not() -> None:
+    loaded = modules_of_first_client("botocore", "boto3", "s3transfer", "multiprocessing")
+    assert loaded == (["False"] * 4, ["True", "False", "False", "False"])
 
 
 def test_the_first_client_loads_no_pyopenssl_which_is_shipped_for_passkeys() -> None:

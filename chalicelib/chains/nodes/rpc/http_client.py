@@ -1,7 +1,7 @@
 """A small HTTP client over urllib3, for nodes and for the services that this one asks over HTTP.
 
 It limits the time to connect, the time between two parts of a response, the time for the whole response, and its size.
-It follows no redirects and does not retry. The first request imports urllib3, which boto3 has usually imported by then.
+It follows no redirects and does not retry. The first request imports urllib3, if botocore has not yet.
 """
 
 import json
