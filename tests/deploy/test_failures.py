@@ -6,12 +6,18 @@ Each step is broken in the local cloud, which refuses one kind of request, and l
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from io import BytesIO
 from itertools import count
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from infra import APP
 from infra import deploy as deployment
+from infra.account import list_deployed_functions
+from infra.iam import function_name
 from infra.local.cloud import Cloud
 from infra.local.pythons import HERE
 from infra.packaging import bundle, package
@@ -88,6 +94,35 @@ def test_chalice_that_dies_after_two_of_the_functions(
     assert CAUSE in last
 
 
+@pytest.fixture
+def deployed(made: Cloud) -> Iterator[None]:
+    """An API and a function that feeds its own queue, as Chalice leaves them; what was not there is removed again."""
+    apis, functions = made.client("apigateway"), made.client("lambda")
+    with ExitStack() as made_here:
+        if not any(each["name"] == APP for each in apis.get_rest_apis()["items"]):
+            api = apis.create_rest_api(name=APP)["id"]
+            made_here.callback(apis.delete_rest_api, restApiId=api)
+        if "follow_relayed" not in list_deployed_functions(functions, "local"):
+            name = function_name("local", "follow_relayed")
+            functions.create_function(
+                FunctionName=name,
+                Runtime="python3.13",
+                Handler="app.follow_relayed",
+                Role=f"arn:aws:iam::000000000000:role/{name}",
+                Code={"ZipFile": _zip_of("app.py", "")},
+            )
+            made_here.callback(functions.delete_function, FunctionName=name)
+        yield
+
+
+def _zip_of(name: str, text: str) -> bytes:
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr(name, text)
+    return packed.getvalue()
+
+
+@pytest.mark.usefixtures("deployed")
 @pytest.mark.parametrize(
     ("step", "part"),
     [
@@ -96,22 +131,13 @@ def test_chalice_that_dies_after_two_of_the_functions(
     ],
 )
 def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    api = made.client("apigateway").create_rest_api(name="payment-requests")["id"] if not _api(made) else None
     monkeypatch.setattr(deployment, "HEALTHY_WITHIN_SECONDS", 0)
-    try:
-        with door(made.url, lambda _method, path, body: part in path + body.decode()) as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-            with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
-                deployment.finish(target_of("local"))
-    finally:
-        if api:
-            made.client("apigateway").delete_rest_api(restApiId=api)
+    with door(made.url, lambda _method, path, body: part in path + body.decode()) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with pytest.raises(DeploymentStopped, match=f"^{step}: ") as stopped:
+            deployment.finish(target_of("local"))
     assert stopped.value.status == 1
     assert CAUSE in str(stopped.value) or "403" in str(stopped.value)
-
-
-def _api(cloud: Cloud) -> bool:
-    return any(each["name"] == "payment-requests" for each in cloud.client("apigateway").get_rest_apis()["items"])
 
 
 def test_a_chalice_that_ends_by_an_exception(tmp_path: Path) -> None:
