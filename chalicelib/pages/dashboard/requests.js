@@ -107,18 +107,15 @@ function Links({ query: given }) {
   `;
 }
 
-/** @param {string} id @param {any} before What is known of a request: itself, its link and its commerce payment if it has one, and its transfers. While it is being paid, link and transfers are answered to nobody, and are as they were `before`. */
-async function readRequest(id, before) {
+/** @param {string} id What is known of a request: itself, its link and its commerce payment if it has one, and its transfers. */
+async function readRequest(id) {
   const path = `/v2/request/${encodeURIComponent(id)}`;
-  /** @param {any} value @param {...number} statuses The value in place of a response with one of the statuses. */
-  const instead = (value, ...statuses) => (/** @type {any} */ problem) => {
-    if (statuses.includes(problem.status)) return value;
+  const absent = (/** @type {any} */ problem) => {
+    if (problem.status === 404 || problem.status === 409 || problem.status === 403) return null;
     throw problem;
   };
   const [request, link, found] = await Promise.all([
-    call("GET", path),
-    call("GET", `/v2/secure-payments${query({ requestId: id })}`).catch(instead(null, 403, 404, 409)).catch(instead(before?.link ?? null, 423)),
-    call("GET", `${path}/transfers`).catch(instead({ transfers: before?.transfers ?? [] }, 423)),
+    call("GET", path), call("GET", `/v2/secure-payments${query({ requestId: id })}`).catch(absent), call("GET", `${path}/transfers`),
   ]);
   return { request, link, transfers: found.transfers, held: request.isCommercePayment ? await readHeld(id) : null };
 }
@@ -132,9 +129,7 @@ async function readEvents(id) {
 
 /** @param {any} props One request, which is read again while it can still be paid, and its events while webhooks were not told of one. */
 function Request({ id }) {
-  const known = useRef(/** @type {any} */ (null));
-  const loaded = useLoad(() => readRequest(id, known.current?.request.requestId === id ? known.current : null), [id]);
-  if (loaded.data) known.current = loaded.data;
+  const loaded = useLoad(() => readRequest(id), [id]);
   const state = loaded.data && [loaded.data.request.status, loaded.data.transfers.length, loaded.data.held?.status, loaded.data.held?.updatedAt].join();
   const told = useLoad(async () => state && readEvents(id), [id, state]);
   const isOver = loaded.data?.request.status === "failed" || Boolean(loaded.problem);

@@ -12,7 +12,7 @@ from chalicelib.payments.links.listed import LinksPage, LinksPagination, ListedL
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType
-from chalicelib.payments.links.rules import check_unlocked, shown_status, status_at
+from chalicelib.payments.links.rules import shown_status, status_at
 from chalicelib.payments.links.schemas import (
     Branding,
     CreateSecurePayment,
@@ -66,7 +66,6 @@ def _page(call: Call[None, LookupQuery]) -> LinksPage:
 def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFound:
     services, now = call.services, call.services.clock()
     payable = reading.load_by_request(services, request_id, reading.Viewer.of(call.caller))
-    check_unlocked(payable)
     token = payable.link.token
     is_claimed = token in multicalls.find_claimed_tokens(services, {token: payable}, now)
     reason = block_reason(payable, payable.link, is_claimed, now)

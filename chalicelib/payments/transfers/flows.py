@@ -13,7 +13,6 @@ from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof
-from chalicelib.payments.links.rules import check_unlocked
 from chalicelib.payments.recording import unmatched
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
@@ -68,13 +67,11 @@ def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
     """Every transfer of a link's requests, request by request.
 
     One query for the link, besides those of `_listing`; one more for a link that was merged into a batch, whose expiry
-    decides what is late. Raises NotFound, TransfersOfChildren for a multicall, and LinkLocked while a transaction that
-    is announced for the link is pending.
+    decides what is late. Raises NotFound, and TransfersOfChildren for a multicall.
     """
     payable = load_visible(services, token, viewer)
     if payable.link.payment_type is PaymentType.MULTICALL:
         raise TransfersOfChildren(payable.link.child_tokens)
-    check_unlocked(payable)
     current = link_store.current(services.store, payable) or payable
     return _listing(services, payable.requests, current.link, _known_wallets(payable, current))
 
@@ -82,12 +79,11 @@ def list_of_link(services: Services, token: str, viewer: Viewer) -> Listing:
 def list_of_request(services: Services, name: str, viewer: Viewer) -> tuple[Request, Listing]:
     """The request with this id or payment reference, alone or in a link, and every transfer of it.
 
-    Up to four reads for it, besides those of `_listing`. Raises NotFound, and LinkLocked as `list_of_link`.
+    Up to four reads for it, besides those of `_listing`. Raises NotFound.
     """
     request, payable = load_request(services, name, viewer)
     if not isinstance(payable, PayableLink):
         return request, _listing(services, (request,), None, _wallets([request.payer]))
-    check_unlocked(payable)
     return request, _listing(services, (request,), payable.link, _known_wallets(payable))
 
 

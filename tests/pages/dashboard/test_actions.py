@@ -63,7 +63,7 @@ def test_what_is_being_paid_is_not_cancelled_and_the_reason_is_said(
     confirm(person, "Cancel the link").sees("A transaction that pays this was announced and has not ended")
     person.click("Close")
     person.page.reload()
-    person.sees("Timeline")
+    person.sees("Timeline").sees("Open as the payer sees it")
     expect(person.page.get_by_role("button", name="Try again")).to_have_count(0)
     stack.settle()
     person.sees("Paid in full")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.errors import BadRequest, ChainUnavailable, Locked, NotFound
+from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
 from chalicelib.chains.nodes.nodes import in_order
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.links.payouts import flows as payouts
@@ -263,12 +263,16 @@ def test_the_transfers_of_another_accounts_request_are_not_found(world: World) -
             of_request(world, request, viewer)
 
 
-def test_a_pending_announced_transaction_locks_the_list_of_its_requests(world: World) -> None:
+def test_the_transfers_of_a_link_are_listed_while_an_announced_transaction_is_pending(world: World) -> None:
     with_safe(world)
     payment = world.create_link()
+    request = payment.requests[0]
+    world.chain.pay(request, amount=request.amount // 2)
+    world.scan()
     fake_announcements.record(world, payment)
-    with pytest.raises(Locked):
-        of_request(world, payment.requests[0])
+    (found,) = listed(world, payment)
+    assert of_request(world, request) == (found,)
+    assert found.classified.action is RecoveryAction.PAY_REMAINING
 
 
 def test_the_list_of_a_request_costs_four_reads(world: World) -> None:

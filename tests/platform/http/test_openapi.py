@@ -425,10 +425,12 @@ def test_announcing_a_multisig_transaction_answers_as_described(
     assert [reply.status for reply in replies] == [503, 200, 423, 409, 403, 404, 400, 200]
     for reply in replies:
         check_answer(document, "POST", path, reply)
-    locked = shop.get(f"/v2/secure-payments/{token}/transfers")
-    check_answer(document, "GET", "/v2/secure-payments/{token}/transfers", locked)
+    locked = shop.get(f"/v2/secure-payments/{token}")
+    check_answer(document, "GET", "/v2/secure-payments/{token}", locked)
+    listed = shop.get(f"/v2/secure-payments/{token}/transfers")
+    check_answer(document, "GET", "/v2/secure-payments/{token}/transfers", listed)
     withdrawn = [shop.api.request("DELETE", path.format(token=token), None, shop.by_key) for _ in range(2)]
-    assert [reply.status for reply in (locked, *withdrawn)] == [423, 200, 404]
+    assert [reply.status for reply in (locked, listed, *withdrawn)] == [423, 200, 200, 404]
     for reply in withdrawn:
         check_answer(document, "DELETE", path, reply)
 

@@ -8,23 +8,20 @@ from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children, tokens_of_others
 from chalicelib.payments.links.multicalls.rules import MulticallDetails, execution_kind, multicall_details
 from chalicelib.payments.links.records import LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.links.rules import check_unlocked
 from chalicelib.platform.services import Services
 
 
 def read(services: Services, token: str, account_id: str) -> MulticallDetails:
     """A multicall of the account as it is now. One read, and those of `details`.
 
-    Raises NotFound, Forbidden if it belongs to another account, Locked while a transaction is pending for it.
+    Raises NotFound, and Forbidden if it belongs to another account.
     """
     payable = link_reading.load(services, token)
     if payable is None or payable.link.payment_type is not PaymentType.MULTICALL:
         raise NotFound("Multicall payout not found")
     if payable.link.account_id != account_id:
         raise Forbidden("Not authorized for this multicall payout")
-    found = details(services, payable)
-    check_unlocked(replace(payable, requests=found.requests))
-    return found
+    return details(services, payable)
 
 
 def details(services: Services, payable: PayableLink) -> MulticallDetails:

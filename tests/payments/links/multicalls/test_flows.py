@@ -319,6 +319,8 @@ def test_while_a_multisig_transaction_is_on_its_way_for_the_whole_nobody_else_pa
     with pytest.raises(Locked) as locked:
         reading.payable_children(world.services, busy, lambda whole: check_payable(whole, world.now))
     assert len(body_of(locked.value)["requestStatuses"]) == 2
+    world.services.store.write(busy.announcements)
+    assert not read(world, made).can_execute
 
 
 def test_without_a_router_children_of_several_currencies_are_refused(world: World) -> None:
