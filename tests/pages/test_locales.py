@@ -171,9 +171,9 @@ UNSAFE = [
     *words("// reason: (.*)", "authorize.js"),
     *words(r"const reason = (.*);", "quote.js"),
 ]
-STATES = quoted(r"\.progress\(([^,]*),", "payment.js", "denials.js", "follow.js")
+STATES = quoted(r"\.progress\(([^,]*),", "signer.js", "denials.js", "follow.js")
 PROBLEMS = quoted(r'\.problem\("([\w-]+)"', "payment.js", "views.js")
-TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "views.js"), "failed"]]
+TROUBLES = [f"wallet-{each}" for each in [*words(r"WALLET_TROUBLES = \[(.*)\]", "payment.js"), "failed"]]
 ROUTES = [
     f"route-{each}"
     for each in ("source", "bridge", "refunding", "unknown", *words(r"const ENDS = \[(.*)\]", "bridge_transfer.js"))
@@ -185,14 +185,14 @@ TEMPLATES = {
     "${name}.title": [*PROBLEMS, *TROUBLES, *ROUTES, "apart", "blocked", "part"],
     "${state}.title": [*re.findall(r'"([\w-]+)"', " ".join(STATES)), *WHERE],
     "unsafe.${verdict.reason}": UNSAFE,
-    "unsafe.${this.verdict.reason}": UNSAFE,
+    "unsafe.${this.payment.verdict.reason}": UNSAFE,
     "reason.${blockReason}": [each.value for each in Reason if each not in OF_THE_SET],
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
     "state.${state(index)}": ["done", "now", "todo"],
     "state.${state}": ["done", "now", "todo"],
     "merchant.${kind}": ["domain", "label"],
-    "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "views.js"),
+    "network.${code}": words(r"NETWORK_TROUBLES = \[(.*)\]", "payment.js"),
     "network.${name}": ["name", "chain-id", "rpc", "coin"],
     'connect.${["rejected", "timeout", "busy"].includes(trouble.code) ? trouble.code : "failed"}': [
         *("rejected", "timeout", "busy", "failed"),

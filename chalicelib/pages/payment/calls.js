@@ -90,7 +90,7 @@ async function send(payment, note, rest) {
     note.sentAt = Date.now();
     app.notes.write(note);
   };
-  const stop = payment.watchLink(note, rest);
+  const stop = payment.signer.watchLink(note, rest);
   try {
     await session.demand(chain);
     const work = () => session.request("wallet_sendCalls", [{ ...request, calls: callsOf(payment.verdict.steps) }]).then(keep);
@@ -100,7 +100,7 @@ async function send(payment, note, rest) {
   } finally {
     stop();
   }
-  return payment.follow(note);
+  return payment.follower.follow(note);
 }
 
 /** What the account has of each token, by token, as its node answers; null if that does not. */
@@ -129,12 +129,12 @@ async function handleRefusal(payment, note, trouble) {
   if (trouble.isDuplicate) {
     note.batch.answered = note.batch.id; // it was asked for this very batch before
     payment.app.notes.write(note);
-    return payment.follow(note);
+    return payment.follower.follow(note);
   }
-  if (trouble.isOpen) return payment.askPayer(Object.assign(note, { code: trouble.code, detail: trouble.detail, isDoubted: true }));
+  if (trouble.isOpen) return payment.follower.askPayer(Object.assign(note, { code: trouble.code, detail: trouble.detail, isDoubted: true }));
   if (trouble.isPlain) payment.forgoBatch();
   try {
-    return await payment.handleNoHash(note, trouble, {});
+    return await payment.signer.handleNoHash(note, trouble, {});
   } catch (unsent) {
     if (trouble.isPlain) return "plain";
     throw unsent;
@@ -181,23 +181,23 @@ export async function follow(payment, note) {
   const { app } = payment;
   const { batch } = note;
   let lost = 0;
-  payment.progress(batch.answered ? "batch" : "doubt", note.place, note);
+  payment.views.progress(batch.answered ? "batch" : "doubt", note.place, note);
   const stop = keepClaim(app, note);
-  const end = await payment.until(async () => {
-    if (await payment.isSettled()) return "settled";
+  const end = await payment.follower.until(async () => {
+    if (await payment.follower.isSettled()) return "settled";
     const { state, hash } = await look(payment, note);
     if (hash) return keepHash(payment, note, hash), "named";
     const isKnown = batch.answered || state !== "unknown";
-    payment.progress(["odd", "silent"].includes(state) ? "silent" : isKnown ? "batch" : "doubt", note.place, note);
+    payment.views.progress(["odd", "silent"].includes(state) ? "silent" : isKnown ? "batch" : "doubt", note.place, note);
     if (["failed", "partly"].includes(state)) return state;
-    if (state === "done") return payment.checkRecorded(note, "deepAt");
+    if (state === "done") return payment.follower.checkRecorded(note, "deepAt");
     lost = SAYS_NOTHING.includes(state) ? lost + 1 : 0;
     return lost >= (isKnown ? LOST_AFTER : 1) && "lost"; // never while it says `pending`
   }).finally(stop);
-  if (end === "named") return payment.follow(note);
+  if (end === "named") return payment.follower.follow(note);
   if (end === "failed") return handleFailure(payment, note);
-  if (end === "lost") return payment.askPayer(note);
-  if (["partly", "never"].includes(end)) return payment.askPayer({ ...note, isDoubted: true });
+  if (end === "lost") return payment.follower.askPayer(note);
+  if (["partly", "never"].includes(end)) return payment.follower.askPayer({ ...note, isDoubted: true });
   return end;
 }
 
@@ -207,13 +207,13 @@ async function handleFailure(payment, note) {
   const doubt = await findDoubt(payment, note);
   if (!doubt) app.notes.undo(note);
   if (!doubt || doubt === "still") await giveBack(app, note);
-  if (doubt) return payment.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
-  payment.problem("unmade");
+  if (doubt) return payment.follower.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
+  payment.views.problem("unmade");
   return "failed";
 }
 
 /** The transaction that the wallet names has failed, and is not known to be the account's own: the payer is asked. */
 export async function foreign(payment, note) {
   if (!(await mayHavePaid(payment, note))) await giveBack(payment.app, note);
-  return payment.askPayer({ ...note, isDoubted: true, isForeign: true });
+  return payment.follower.askPayer({ ...note, isDoubted: true, isForeign: true });
 }

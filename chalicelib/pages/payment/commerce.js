@@ -147,13 +147,13 @@ export async function awaitOwners(payment, note) {
   const { app } = payment;
   const { t } = app;
   app.show("safe", () => {
-    const steps = payment.stepsOf([{ kind: "safe", index: 0 }], 0);
+    const steps = payment.views.stepsOf([{ kind: "safe", index: 0 }], 0);
     const hash = copyField(app, t("safe.hash"), note.txHash, "safe-hash");
     return { title: t("safe.title"), text: t("safe.text"), tone: "busy", body: [steps, hash] };
   });
-  const until = payment.notAfterEntry(note.startedAt) + OWNERS_AFTER;
-  const end = await payment.until(async () => ((await payment.isSettled()) ? "settled" : Date.now() > until && "late"));
-  return end === "late" ? payment.askPayer({ ...note, isDoubted: true }) : end; // they may still execute it
+  const until = payment.follower.notAfterEntry(note.startedAt) + OWNERS_AFTER;
+  const end = await payment.follower.until(async () => ((await payment.follower.isSettled()) ? "settled" : Date.now() > until && "late"));
+  return end === "late" ? payment.follower.askPayer({ ...note, isDoubted: true }) : end; // they may still execute it
 }
 
 /** Shows where the money is, and follows it. */

@@ -22,10 +22,10 @@ export function hasMovedOn({ stored, token }, note) {
 export async function findDoubt(payment, note, most = LOOKS_FAILED) {
   const { app, session } = payment;
   if (note.nonce === null) return null; // a Safe proposes, and on Tron this page sends what a wallet has signed
-  payment.progress("checking", note.place, note);
+  payment.views.progress("checking", note.place, note);
   const isAlone = session.hasCode().then((has) => !has, () => false);
   let looks = 0;
-  const end = await payment.until(async () => {
+  const end = await payment.follower.until(async () => {
     const nonces = await Promise.all(["pending", "latest"].map((block) => session.nonce(block).catch(() => null)));
     if (Math.max(...nonces) > note.nonce) return "sent";
     return ++looks === most && (nonces[0] === null ? "unknown" : (await isAlone) ? "none" : "still");

@@ -7,7 +7,6 @@ import { sentHere } from "./link.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { giveBack, keepClaim } from "./signing.js";
-import { Views } from "./views.js";
 
 // In milliseconds, but for the last two.
 const FAST = { first: 3_000, most: 30_000 }; // between two checks of a transaction
@@ -24,7 +23,12 @@ const UNFOUND_AFTER = 2;
 const ANNOUNCING = { first: 2_000, most: 60_000 };
 const LATE_AFTER = 5; // reads of a link that has ended unpaid while the chain has the payment
 
-export class Follower extends Views {
+export class Follower {
+  /** @param payment The Payment whose steps are followed. */
+  constructor(payment) {
+    Object.assign(this, { payment, app: payment.app, session: payment.session, cancel: () => {} });
+  }
+
   /** Polls `task` until it returns a truthy value and returns that; returns `left` after `cancel`. */
   until(task, pace = FAST) {
     this.cancel();
@@ -40,16 +44,17 @@ export class Follower extends Views {
 
   /** Follows a step to its end; returns `done` if the wallet may be asked for the next one. */
   async follow(note) {
+    const { payment } = this;
     this.entered = Date.now();
     const isBridged = note.source && isPayment(note) && note.txHash && !note.code;
     if (isBridged && (await this.followBridge(note))) return "settled";
-    if (note.batch && !note.txHash && !note.isDoubted) return (await this.app.asset("calls.js")).follow(this, note);
+    if (note.batch && !note.txHash && !note.isDoubted) return (await this.app.asset("calls.js")).follow(payment, note);
     if (note.txHash) this.announceSent(note);
     if (!note.txHash || note.isLost || note.isUncounted || note.isForeign) return this.askPayer(note);
     if (note.isAnnounced) return this.askPayer({ ...note, isDoubted: true }); // a Safe's owners have not executed it
-    if (note.step === "safe") return this.app.commerce?.awaitOwners(this, note) ?? this.announce(note);
+    if (note.step === "safe") return this.app.commerce?.awaitOwners(payment, note) ?? this.announce(note);
     this.gone = 0;
-    this.progress(note.code ? "doubt" : "waiting", note.place, note);
+    payment.views.progress(note.code ? "doubt" : "waiting", note.place, note);
     const end = await this.until(() => this.check(note));
     if (end === "gone" && note.step !== "pay") return this.again(note);
     if (end === "gone") return note.code ? this.askPayer({ ...note, isDoubted: true }) : this.doubt(note);
@@ -58,10 +63,10 @@ export class Follower extends Views {
     if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
       const batches = note.batch && (await this.app.asset("calls.js"));
-      if (batches && !(await batches.isOver(this, note))) return batches.foreign(this, note);
+      if (batches && !(await batches.isOver(payment, note))) return batches.foreign(payment, note);
       this.app.notes.undo(note);
       await giveBack(this.app, note);
-      this.problem("failed", () => ({ body: [transaction(this.app, note.txHash, this.chain)] }));
+      payment.views.problem("failed", () => ({ body: [transaction(this.app, note.txHash, payment.chain)] }));
     }
     return end;
   }
@@ -88,7 +93,7 @@ export class Follower extends Views {
   /** Deletes the note of a step, which is then offered again. */
   again(note) {
     this.app.notes.over(note);
-    return this.prepareAgain();
+    return this.payment.prepareAgain();
   }
 
   // While `txHash` is followed here, the wait of the link for a transaction is not an end.
@@ -125,10 +130,11 @@ export class Follower extends Views {
 
   /** One check of a transaction: the outcome of the step, or a falsy value while it is open. */
   async check(note) {
+    const { payment } = this;
     const chainId = await this.session.chainId().catch(() => null);
     const isHere = chainId === note.chainId;
-    const receipt = isHere ? await this.session.receipt(note.txHash, this.chain).catch(() => undefined) : undefined;
-    const isDeep = receipt?.confirmations >= this.chain.depth;
+    const receipt = isHere ? await this.session.receipt(note.txHash, payment.chain).catch(() => undefined) : undefined;
+    const isDeep = receipt?.confirmations >= payment.chain.depth;
     if (receipt?.status === "failed" && isDeep) return "failed"; // before that, a reorganisation may undo the failure
     if (receipt) this.announceSent(note, true);
     if (receipt?.status === "success") return this.checkConfirmations(note, receipt);
@@ -136,7 +142,7 @@ export class Follower extends Views {
     const pending = isLate ? await this.pending(note) : null;
     const unfound = receipt === null && !isLate && (await this.isUnfound(note)) ? "unfound" : null;
     const open = pending ?? (note.code ? "doubt" : (unfound ?? "waiting"));
-    this.progress(isHere ? open : chainId === null ? "silent" : "away-chain", note.place, note);
+    payment.views.progress(isHere ? open : chainId === null ? "silent" : "away-chain", note.place, note);
     if (note.step === "pay" && (await this.isSettled(false, note.txHash))) return "settled";
     const isTaken = receipt === null && (await this.isNonceTaken(note));
     this.gone = isTaken ? this.gone + 1 : 0;
@@ -145,10 +151,10 @@ export class Follower extends Views {
   }
 
   async checkConfirmations(note, { confirmations }) {
-    const { chain } = this;
+    const { chain } = this.payment;
     if (note.step !== "pay") return "done";
     const isDeep = confirmations >= chain.confirmations;
-    this.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
+    this.payment.views.progress(isDeep ? "settling" : "confirming", note.place, note, Math.min(confirmations, chain.confirmations));
     if (!isDeep) return null;
     if (await this.isSettled(true, note.txHash)) return "settled";
     if (this.isPaid(note)) return "done";
@@ -157,7 +163,7 @@ export class Follower extends Views {
 
   /** Returns `never` if the service has not recorded the payment in twice the usual time since `note[name]`. */
   async checkRecorded(note, name) {
-    const { app, chain } = this;
+    const { app, chain } = this.payment;
     const patience = 2 * (UNTIL_RECORDED + chain.confirmations * PER_CONFIRMATION);
     if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
     if (Date.now() < Math.max(note[name] + patience, 1_000 * (note.fillBy ?? 0) + patience)) return null;
@@ -191,7 +197,7 @@ export class Follower extends Views {
 
   /** Another transaction has used the nonce, perhaps the same payment at a higher fee: waits for the service to record it. */
   async doubt(note) {
-    const { app, chain } = this;
+    const { app, chain } = this.payment;
     note.doubtAt ??= Date.now();
     app.notes.write(note);
     const body = () => (note.txHash ? [transaction(app, note.txHash, chain)] : []);
@@ -208,15 +214,16 @@ export class Follower extends Views {
 
   /** Whether a lost transaction is known again or can still be mined; false if its hash is not known. */
   async isBack(note) {
-    if (note.batch && !note.txHash) return (await this.app.asset("calls.js")).isBack(this, note);
+    if (note.batch && !note.txHash) return (await this.app.asset("calls.js")).isBack(this.payment, note);
     if (!note.txHash || note.isUncounted || note.isForeign || note.step === "safe" || !(await this.isOn(note.chainId))) return false;
-    const receipt = await this.session.receipt(note.txHash, this.chain).catch(() => null);
+    const receipt = await this.session.receipt(note.txHash, this.payment.chain).catch(() => null);
     if (receipt !== null) return true;
     return note.isLost ? (await this.pending(note)) !== null : !(await this.isNonceTaken(note));
   }
 
   /** The outcome is unknown: an approval is asked for again; a payment only after the payer confirms that none was sent. */
   async askPayer(note) {
+    const { payment } = this;
     const { notes } = this.app;
     if (!isPayment(note)) return this.again(note);
     notes.write(note);
@@ -225,10 +232,10 @@ export class Follower extends Views {
     const from = note.isDoubted ? 0 : this.notAfterEntry(note.startedAt) + patience;
     const isDue = () => Date.now() >= from;
     let isOffered = isDue();
-    const show = () => this.question(note, consent, isOffered ? 0 : from);
+    const show = () => payment.views.question(note, consent, isOffered ? 0 : from);
     show();
     let isWithdrawn = false; // another device is being asked now
-    const stop = keepClaim(this.app, note, () => void ((isWithdrawn = true), this.withdrawn()));
+    const stop = keepClaim(this.app, note, () => void ((isWithdrawn = true), payment.views.withdrawn()));
     const end = await this.until(async () => {
       if (await this.isSettled()) return "settled";
       if (this.isPaid(note)) return "done";
@@ -237,29 +244,25 @@ export class Follower extends Views {
       if (isHere && !note.isDoubted && (await this.isNoncePending(note))) return "gone";
       if (!isOffered && !isWithdrawn && isDue()) show((isOffered = true));
       if (!consent.isWanted || !consent.isSure) return null;
-      return isHere ? "again" : this.session.ensureChain(this.chain).then(() => null, (trouble) => trouble);
+      return isHere ? "again" : this.session.ensureChain(payment.chain).then(() => null, (trouble) => trouble);
     }).finally(stop);
     if (end === "back") return this.follow({ ...note, doubtAt: undefined, isDoubted: false, isLost: false });
     if (end === "gone") return this.doubt(note);
     if (end === "done") notes.over(note);
-    if (end === "again") return await giveBack(this.app, note), notes.release(note), this.prepareAgain();
-    if (end.code) this.showError(end);
+    if (end === "again") return await giveBack(this.app, note), notes.release(note), payment.prepareAgain();
+    if (end.code) payment.showError(end);
     return end;
-  }
-
-  prepareAgain() {
-    this.next = "prepare";
-    return "left";
   }
 
   /** Waits for a payment that was begun here by another link to one of these requests; its own page follows it. */
   async waitFor(twin) {
-    const { app, session, chain } = this;
+    const { payment } = this;
+    const { app, session, chain } = payment;
     const consent = { isSure: false, isWanted: false };
     this.entered = Date.now();
     const due = ({ txHash, startedAt }) => this.notAfterEntry(startedAt) + (txHash ? LOST_AFTER : AGAIN_AFTER);
     const isTimeless = ({ txHash, source }) => txHash || source;
-    const show = (note, reason) => this.question(note, consent, reason ? 0 : isTimeless(note) ? null : due(note));
+    const show = (note, reason) => payment.views.question(note, consent, reason ? 0 : isTimeless(note) ? null : due(note));
     let offered = null; // the reason why paying again is offered
     show(twin, offered);
     const end = await this.until(async () => {
@@ -282,8 +285,8 @@ export class Follower extends Views {
       if (!isHere) return session.ensureChain(chain).then(() => null, (trouble) => trouble);
       return app.notes.release(note), "free";
     });
-    if (end === "free") await this.prepare();
-    if (end.code) this.showError(end);
+    if (end === "free") await payment.prepare();
+    if (end.code) payment.showError(end);
   }
 
   /** Whether the wallet's node knows a pending transaction with this nonce or a later one; false on Tron (no nonces). */
@@ -299,10 +302,10 @@ export class Follower extends Views {
 
   /** Sends a Safe's transaction hash to the service, which locks the link while the owners sign. */
   async announce(note) {
-    const { app, chain } = this;
+    const { app, chain } = this.payment;
     const token = app.link.payments[0].currency;
     const intent = { safeTxHash: note.txHash, chain: chain.label, token, payerAddress: note.wallet };
-    this.progress("settling", note.place, note);
+    this.payment.views.progress("settling", note.place, note);
     const end = await this.until(async () => {
       const response = await app.ask("/intent", intent);
       if (response.status === 400) return "open";

@@ -44,10 +44,10 @@ export async function warnOfOther(payment) {
     tone: "bad",
     body: [
       ...waiting.split(",").map((hash) => transaction(app, hash, chainOf(app.link))),
-      ...payment.consentForm(consent, "warned.sure", "route.again"),
+      ...payment.views.consentForm(consent, "warned.sure", "route.again"),
     ],
   }));
-  const end = await payment.until(async () => {
+  const end = await payment.follower.until(async () => {
     if (await app.refresh()) return "settled";
     if (consent.isSure && consent.isWanted) app.sureOf = waiting;
     return (app.link.waiting !== waiting || app.sureOf === waiting) && "free";
@@ -58,7 +58,7 @@ export async function warnOfOther(payment) {
 /** The link can only be paid by another wallet, that of its creator. */
 export function showForeign(payment, creator) {
   const { code, paragraph, t } = payment.app;
-  payment.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), payment.account()] }));
+  payment.views.problem("foreign", () => ({ body: [paragraph(t("foreign.wallet")), code(creator), payment.views.account()] }));
 }
 
 /** The wallet did not switch to the link's network: shows the network's settings to be entered by hand. */
@@ -70,7 +70,7 @@ export function showNetwork(payment, code) {
   const facts = { name: chain.name, "chain-id": String(chain.chainId), rpc, coin: symbol };
   const settings = Object.entries(facts).filter(([, value]) => value);
   const field = ([name, value]) => copyField(app, t(`network.${name}`), clean(value), `network-${name}`);
-  payment.problem("network", () => ({
+  payment.views.problem("network", () => ({
     text: t(`network.${code}`, { network: clean(chain.name) }),
     body: [app.el("div", { class: "fields" }, settings.map(field))],
   }));

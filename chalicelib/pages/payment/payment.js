@@ -1,20 +1,19 @@
-// Pays with a connected wallet: fetches the transactions, checks them, and requests one step after the other.
-// A note of each request is stored before the wallet is asked; while the note exists, nothing else is requested.
+// Pays with a connected wallet: fetches the transactions, checks them, and has one step asked for after the other.
+// signer.js asks the wallet, follow.js follows what was sent, views.js shows it.
 
-import { Follower } from "./follow.js";
-import { LOOKS, LOOKS_FAILED, findDoubt, hasMovedOn } from "./denials.js";
 import { approximately, endOf } from "./conversion.js";
-import { isPayment, withLock } from "./notes.js";
+import { Follower } from "./follow.js";
+import { chainOf } from "./identity.js";
+import { withLock } from "./notes.js";
 import { poll } from "./poll.js";
-import { expectedPayments, readQuote, stands, verify } from "./quote.js";
-import { claim, giveBack, keepClaim } from "./signing.js";
+import { expectedPayments, readQuote, verify } from "./quote.js";
+import { Signer } from "./signer.js";
+import { Views } from "./views.js";
 
-// Milliseconds after which the page says that the wallet may be hidden or stuck.
-const SLOW = 15_000;
-const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
-const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent, it says
-// It says that something went wrong: a transaction may have gone out before that.
-const FAILED = ["failed", "poor"];
+const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied", "poor"];
+const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
+const HOPELESS = ["unsupported", "lied"]; // only another wallet can help
+
 /** Starts paying with the session of a wallet; `isChanged` if the wallet had another account before. */
 export async function begin(app, wallet, session, isChanged = false) {
   app.payment?.leave();
@@ -23,18 +22,14 @@ export async function begin(app, wallet, session, isChanged = false) {
   if (app.payment === payment) await payment.start();
 }
 
-function sentHash(result) {
-  const hash = typeof result === "string" ? result : result?.safeTxHash;
-  if (!/^(0x)?[0-9a-f]{64}$/i.test(hash)) throw Object.assign(new Error("no hash"), { code: "lied" });
-  return hash;
-}
-
-class Payment extends Follower {
+/** One attempt to pay with one wallet: what is paid, from where, by which quote, and what is done next. */
+class Payment {
   constructor(app, wallet, session) {
-    super(app, wallet, session);
-    Object.assign(this, { key: `pay:${app.token}`, turn: 0, cancel: () => {}, next: null });
+    Object.assign(this, { app, wallet, session, address: session.address, isSafe: session.family === "safe" });
+    Object.assign(this, { key: `pay:${app.token}`, turn: 0, next: null });
     // isChosen: the page has chosen the source, because the link's own chain has too little; isPicked: the payer has.
     Object.assign(this, { source: null, sources: null, batch: null, isPlain: false, isChosen: false, isPicked: false });
+    Object.assign(this, { views: new Views(this), follower: new Follower(this), signer: new Signer(this) });
     this.stopListening = session.onChange((what) => what !== "chain" && this.beginAgain(what));
     this.onStorage = ({ key }) => {
       const isOurs = key === this.key || (key?.startsWith("pay:") && app.notes.twin());
@@ -43,11 +38,28 @@ class Payment extends Follower {
     addEventListener("storage", this.onStorage);
   }
 
+  /** The chain that is paid from: the link's own, unless another one was chosen. */
+  get chain() {
+    return this.source?.chain ?? chainOf(this.app.link);
+  }
+
+  /** The token that the wallet pays with, if it is paid from another chain. */
+  get unit() {
+    const { route } = this.quote;
+    return route && { symbol: route.source.symbol, decimals: route.source.decimals };
+  }
+
   leave() {
     this.turn += 1;
     this.stopListening();
-    this.cancel();
+    this.follower.cancel();
     removeEventListener("storage", this.onStorage);
+  }
+
+  changeWallet() {
+    this.leave();
+    this.app.stored.set("wallet", null);
+    this.app.choose();
   }
 
   /** Runs `task` unless another tab has the lock; shows its errors. */
@@ -68,6 +80,32 @@ class Payment extends Follower {
     if (next && this.app.payment === this) await this[next]();
   }
 
+  /** Shows that another tab has the payment, until it has ended. */
+  waitForOtherTab() {
+    const { app } = this;
+    app.show("elsewhere", () => ({ title: app.t("elsewhere.title"), text: app.t("elsewhere.text"), tone: "busy" }));
+    this.follower.cancel();
+    const stop = poll(async () => {
+      const free = navigator.locks?.request(this.key, { ifAvailable: true }, (lock) => lock !== null);
+      const isFree = (await free) ?? true;
+      if (isFree) void this.start();
+      return isFree || (await app.refresh());
+    }, { first: 2_000, most: 30_000 });
+    this.follower.cancel = stop;
+  }
+
+  showError(trouble) {
+    if (trouble.code === "account") return void (this.isStale = "account.changed"); // begins again with the new account
+    if (typeof trouble.code !== "string") return this.app.showTrouble(trouble, () => this.start());
+    if (NETWORK_TROUBLES.includes(trouble.code)) {
+      const show = ({ showNetwork }) => showNetwork(this, trouble.code);
+      return void this.app.asset("obstacles.js").then(show, (lacking) => this.showError(lacking));
+    }
+    const isHopeless = HOPELESS.includes(trouble.code);
+    const other = () => ({ body: [["failed", "poor"].includes(trouble.code) && this.views.walletMessage(trouble), isHopeless && this.views.otherWallet()] });
+    return this.views.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);
+  }
+
   /** Continues a step that an earlier visit or another tab has begun, else prepares a new one. */
   async start() {
     this.turn += 1; // a preparation in progress is out of date
@@ -78,7 +116,7 @@ class Payment extends Follower {
   async resumePayment() {
     const note = this.app.notes.own();
     if (note) this.source = note.source ? await this.sourceOf(note.source) : null;
-    const end = note ? await this.follow(note) : "done";
+    const end = note ? await this.follower.follow(note) : "done";
     if (end === "done") this.next = "prepare";
   }
 
@@ -98,12 +136,12 @@ class Payment extends Follower {
     const { app } = this;
     if (app.notes.own()) return this.start();
     const turn = (this.turn += 1);
-    this.cancel();
-    this.preparing();
+    this.follower.cancel();
+    this.views.preparing();
     try {
       if (await app.refresh()) return;
       const twin = app.notes.twin();
-      if (twin) return this.waitFor(twin);
+      if (twin) return this.follower.waitFor(twin);
       if (!app.link.canPay) return void (await app.asset("obstacles.js")).showBlocked(app);
       if (app.link.waiting && app.link.waiting !== app.sureOf) return (await app.asset("obstacles.js")).warnOfOther(this);
       await this.fetchQuote(turn);
@@ -133,18 +171,43 @@ class Payment extends Follower {
     const quote = readQuote(response.body, app, source);
     const owed = expectedPayments(app.link, quote, this.address);
     const verdict = verify(app.link, quote, owed, app.now(), bridge?.checkRoute ?? app.commerce?.check);
-    const ownBalances = verdict.ok ? await this.holdings(quote.due) : [];
+    const ownBalances = verdict.ok ? await this.readBalances(quote.due) : [];
     if (isOver()) return;
     if (verdict.ok && quote.metadata.hasEnoughBalance === false && (await this.chooseEnough())) return this.fetchQuote(turn);
     if (isOver()) return;
     const ends = [endOf(quote.due), quote.route?.endsAt].filter(Boolean);
     const rateEndsAt = ends.length ? Math.min(...ends) : null;
-    Object.assign(this, { quote, owed, verdict, ownBalances, due: quote.due, rateEndsAt, bridgeTransfer, isRateEndSaid: false });
-    if (!verdict.ok) return this.unsafe();
+    Object.assign(this, { quote, owed, verdict, ownBalances, due: quote.due, rateEndsAt, bridgeTransfer });
+    if (!verdict.ok) return this.views.unsafe();
     if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
     this.offered = this.fetchBatch().catch(() => {});
-    this.review();
+    this.views.review();
     void this.fetchSources().catch(() => {}); // without them the link is paid on its own chain
+  }
+
+  /** The account's balance of each token, by its wallet's node, if the response of the service has no single balance. */
+  async readBalances(due) {
+    const tokens = [...new Map(due.map((each) => [each.token, each])).values()].filter(({ token }) => token);
+    if (tokens.length < 2) return [];
+    if ((await this.session.chainId().catch(() => null)) !== this.chain.chainId) return [];
+    const data = `0x70a08231${this.address.slice(2).toLowerCase().padStart(64, "0")}`; // balanceOf(address)
+    const balances = tokens.map(async ({ token, decimals, symbol }) => {
+      const output = await this.session.call({ to: token, data }).catch(() => "");
+      return /^0x[0-9a-f]{64}$/i.test(output) && this.app.money(BigInt(output), decimals, symbol);
+    });
+    return (await Promise.all(balances)).filter(Boolean);
+  }
+
+  /** Reads again what the wallet has, and prepares the payment anew. */
+  readAgain() {
+    this.sources = null;
+    return this.prepare();
+  }
+
+  /** Has the payment prepared anew once what is under way has ended. */
+  prepareAgain() {
+    this.next = "prepare";
+    return "left";
   }
 
   // ---- all transactions at once
@@ -228,7 +291,7 @@ class Payment extends Follower {
   tick() {
     const { app } = this;
     if (!this.rateEndsAt || app.now() < this.rateEndsAt || app.end) return;
-    if (this.isBusy) return this.tellEnd();
+    if (this.isBusy) return this.views.tellEnd();
     if (this.isRenewing || document.getElementById("main").dataset.state !== "review") return;
     this.isRenewing = true;
     void this.renewQuote().finally(() => (this.isRenewing = false));
@@ -243,7 +306,7 @@ class Payment extends Follower {
       await this.fetchQuote(turn);
       if (this.quote === before || !this.verdict.ok) return;
       const key = this.source ? "route.renewed" : "rate.renewed";
-      app.say(app.t(key, { amount: approximately(app.t, this.due, this.total()) }));
+      app.say(app.t(key, { amount: approximately(app.t, this.due, this.views.total()) }));
     } catch (trouble) {
       if (turn === this.turn && !this.isBusy) this.showUnpriced(trouble);
     }
@@ -255,7 +318,7 @@ class Payment extends Follower {
     if (!isConverted || !["away", "rate"].includes(trouble.kind)) return app.showTrouble(trouble, () => this.prepare());
     const message = typeof trouble.serviceMessage === "string" ? app.clean(trouble.serviceMessage.slice(0, 300)) : "";
     const body = () => (message ? [app.el("q", { lang: "en", dir: "ltr" }, message)] : []);
-    this.problem("norate", () => ({ body: body() }));
+    this.views.problem("norate", () => ({ body: body() }));
   }
 
   async showRefusal(response) {
@@ -266,123 +329,6 @@ class Payment extends Follower {
     if (app.commerce && (await app.refresh())) return;
     if (status !== 400 && !app.link.isReclaim) return void (await app.settle(app.outcomeOf(response)));
     const message = typeof body.message === "string" ? app.clean(body.message.slice(0, 300)) : "";
-    return this.problem("unpayable", () => ({ text: message, body: this.ownChain() }));
-  }
-
-  // ---- asking the wallet
-
-  async sign() {
-    if (this.app.notes.own()) return this.resumePayment();
-    await this.offered;
-    const isWhole = this.isSafe || this.batch?.isWanted; // all transactions in one request
-    const whole = { kind: this.isSafe ? "safe" : "pay", index: 0 };
-    const steps = isWhole ? [whole] : this.verdict.steps;
-    for (const [place, step] of steps.entries()) {
-      if (await this.app.refresh()) return;
-      const rest = isWhole ? this.verdict.steps : steps.slice(place);
-      const isCurrent = !this.rateEndsAt || this.app.now() < this.rateEndsAt;
-      const isWarned = this.app.link.waiting && this.app.link.waiting !== this.app.sureOf;
-      if (!isCurrent || isWarned || !stands(this.app.link, this.quote, this.owed, rest)) return void (this.next = "prepare");
-      const end = await this.request(step, isWhole && !this.isSafe ? -1 : place, rest);
-      if (end === "plain") return this.sign();
-      if (end !== "done") return;
-    }
-  }
-
-  // `rest` are the steps whose payments the link must still owe meanwhile. Place -1 stands for all transactions at once.
-  /** Requests a step from the wallet; returns `plain` if its transactions may be asked for one after the other. */
-  async request(step, place, rest) {
-    const { session, chain } = this;
-    if (!this.isSafe && (await session.chainId()) !== chain.chainId) {
-      this.progress("switching", place);
-      await session.ensureChain(chain);
-    }
-    this.preparing();
-    if ((await session.chainId()) !== chain.chainId) throw Object.assign(new Error("chain"), { code: "wrong-chain" });
-    if (session.address !== this.address) throw Object.assign(new Error("account"), { code: "account" });
-    const account = { wallet: this.address, chainId: chain.chainId };
-    const nonce = await session.nonce("pending").catch(() => session.nonce()); // some wallets know "latest" alone
-    const references = [...(step.payments ?? this.owed.payments.keys())].map((at) => this.owed.payments[at].reference);
-    const isLast = this.isSafe || place < 0 || rest.length === 1;
-    const isClaimed = isPayment({ step: step.kind }) && !this.app.link.isReclaim;
-    const claimed = isClaimed ? await claim(this, this.isSafe || place < 0 ? rest : [step]) : null;
-    if (claimed === "settled") return claimed;
-    if (place < 0 && !claimed) return this.forgoBatch();
-    const batch = place < 0 ? { id: claimed.id, answered: null } : undefined;
-    const from = this.source && { network: this.source.network, symbol: this.source.symbol };
-    const facts = { ...account, step: step.kind, place, isLast, references, nonce, claim: claimed, batch };
-    if (this.app.link.isReclaim) facts.isReclaim = true;
-    let note = null;
-    try {
-      note = await this.app.notes.begin({ ...facts, ...(from && { source: from, fillBy: this.verdict.fillBy }) });
-    } finally {
-      if (!note && !this.app.notes.own()) await giveBack(this.app, facts);
-    }
-    if (!note) return void (this.next = "start");
-    if (hasMovedOn(this.app, note)) return this.askPayer(Object.assign(note, { code: "declined", isDoubted: true }));
-    this.progress("signing", place);
-    if (batch) return this.batch.send(this, note, rest);
-    const stopWatching = this.watchLink(note, rest);
-    try {
-      const all = this.verdict.steps.map((each) => each.transaction);
-      note.txHash = sentHash(await session.send(this.isSafe ? all : step.transaction, chain));
-    } catch (trouble) {
-      return this.handleNoHash(note, trouble, step.transaction);
-    } finally {
-      stopWatching();
-    }
-    note.sentAt = Date.now();
-    if (this.app.commerce) void giveBack(this.app, note); // the escrow takes the amount once, whoever else allows it
-    this.app.notes.write(note);
-    return this.follow(note);
-  }
-
-  /** While the wallet asks: shows if it takes long, or if the link no longer owes the payment. Returns a stop function. */
-  watchLink(note, rest) {
-    const { app } = this;
-    let isAnswered = false;
-    const slow = setTimeout(() => this.progress("slow", note.place), SLOW);
-    const withdraw = (isLate) => {
-      if (isAnswered || note.isLate === isLate) return;
-      clearTimeout(slow);
-      this.withdrawn();
-      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate }));
-    };
-    const release = keepClaim(app, note, () => withdraw(false));
-    const stop = poll(async () => {
-      const { kind, link } = await app.load();
-      if (isAnswered || (kind === "open" && stands(link, this.quote, this.owed, rest))) return isAnswered;
-      withdraw(!["expired", "cancelled", "awaiting", "claimed"].includes(kind)); // nobody paid, as far as is known
-      return kind !== "claimed";
-    }, WATCH);
-    return () => void (clearTimeout(slow), stop(), release(), (isAnswered = true));
-  }
-
-  /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */
-  async handleNoHash(note, trouble, transaction) {
-    const { app } = this;
-    const { code, detail, hash } = trouble;
-    const isUnsent = trouble.isUnasked || !isPayment(note);
-    const isFailed = FAILED.includes(code);
-    const isHarmless = isUnsent || HARMLESS.includes(code) || (isFailed && note.nonce !== null);
-    if (isHarmless && !(hash && code === "timeout")) {
-      const doubt = isUnsent ? null : await findDoubt(this, note, isFailed ? LOOKS_FAILED : LOOKS);
-      const found = doubt && (await this.session.sent(transaction).catch(() => null));
-      const said = isFailed ? { code: "failed", detail } : { code: "declined" };
-      const isOver = !doubt || (doubt === "still" && !found && !isFailed);
-      const given = isOver && giveBack(app, note);
-      if (doubt) app.notes.write(Object.assign(note, said, found && { txHash: found, sentAt: Date.now() }));
-      await given;
-      if (found) return this.follow(note);
-      if (doubt) return doubt === "sent" ? this.doubt(note) : this.askPayer({ ...note, isDoubted: true });
-      if (!isUnsent && note.nonce !== null) app.stored.set(`declined:${app.token}`, `${note.wallet} ${note.nonce}`);
-      app.notes.undo(note);
-      if (note.isWithdrawn && (await app.refresh())) return "settled";
-      throw trouble;
-    }
-    if (code !== "timeout") Object.assign(note, { code, detail });
-    if (hash) Object.assign(note, { txHash: hash, sentAt: Date.now() });
-    app.notes.write(note);
-    return this.follow(note);
+    return this.views.problem("unpayable", () => ({ text: message, body: this.views.ownChain() }));
   }
 }

@@ -4,12 +4,8 @@ import { approximately, ending, rates } from "./conversion.js";
 import { copyField, transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
 import { isPayment } from "./notes.js";
-import { poll } from "./poll.js";
 import { totalsWithFee } from "./quote.js";
 
-const WALLET_TROUBLES = ["rejected", "busy", "timeout", "unsupported", "lied", "poor"];
-const NETWORK_TROUBLES = ["wrong-chain", "add-chain-refused"];
-const HOPELESS = ["unsupported", "lied"]; // only another wallet can help
 const SUMMARY_LENGTH = 1_000;
 const ASKING = ["switching", "signing", "slow"];
 
@@ -17,36 +13,20 @@ const ASKING = ["switching", "signing", "slow"];
 const short = (address) => `${address.slice(0, 8)}\u2060\u2026\u2060${address.slice(-6)}`;
 
 export class Views {
-  constructor(app, wallet, session) {
-    Object.assign(this, { app, wallet, session, address: session.address, isSafe: session.family === "safe" });
-  }
-
-  /** The chain that is paid from: the link's own, unless another one was chosen. */
-  get chain() {
-    return this.source?.chain ?? chainOf(this.app.link);
-  }
-
-  /** The token that the wallet pays with, if it is paid from another chain. */
-  get unit() {
-    const { route } = this.quote;
-    return route && { symbol: route.source.symbol, decimals: route.source.decimals };
+  /** @param payment The Payment that is shown: it is read and called here, and changed by itself alone. */
+  constructor(payment) {
+    Object.assign(this, { payment, app: payment.app, session: payment.session });
   }
 
   /** The connected account, with a button to choose another wallet. */
   account() {
     const { el, code, clean } = this.app;
-    const name = el("span", { class: "name" }, clean(this.wallet.name));
-    return el("div", { class: "who" }, el("div", {}, name, code(this.address)), this.otherWallet());
+    const name = el("span", { class: "name" }, clean(this.payment.wallet.name));
+    return el("div", { class: "who" }, el("div", {}, name, code(this.payment.address)), this.otherWallet());
   }
 
   otherWallet() {
-    return this.app.button("other-wallet", this.app.t("wallet.other"), () => this.changeWallet(), "quiet");
-  }
-
-  changeWallet() {
-    this.leave();
-    this.app.stored.set("wallet", null);
-    this.app.choose();
+    return this.app.button("other-wallet", this.app.t("wallet.other"), () => this.payment.changeWallet(), "quiet");
   }
 
   // ---- before anything is signed
@@ -58,30 +38,30 @@ export class Views {
   }
 
   review() {
-    const { app } = this;
+    const { app, payment } = this;
     const { t, button, paragraph, clean } = app;
-    const isShort = this.quote.metadata.hasEnoughBalance !== true;
+    const isShort = payment.quote.metadata.hasEnoughBalance !== true;
     app.show("review", () => {
-      const amount = approximately(t, this.due, this.total());
-      const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : this.verdict.steps;
-      const act = this.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
-      const pay = button("pay", t(act, { amount }), () => this.exclusively(() => this.sign()));
-      const again = button("again", t("balance.again"), () => void ((this.sources = null), this.prepare()));
-      const isGasless = this.quote.metadata.hasEnoughGas === false && !this.isSafe;
-      const energy = this.session.energyOf?.(this);
+      const amount = approximately(t, payment.due, this.total());
+      const steps = payment.isSafe ? [{ kind: "safe", index: 0 }] : payment.verdict.steps;
+      const act = payment.isSafe ? "act.safe" : steps.length > 1 ? "act.steps" : "act.pay";
+      const pay = button("pay", t(act, { amount }), () => payment.exclusively(() => payment.signer.sign()));
+      const again = button("again", t("balance.again"), () => payment.readAgain());
+      const isGasless = payment.quote.metadata.hasEnoughGas === false && !payment.isSafe;
+      const energy = this.session.energyOf?.(payment);
       const isRefused = isShort || energy?.refusal;
       return {
         title: t("review.title"),
-        text: !isRefused && t("review.text", { count: this.batch?.isWanted ? 1 : steps.length }),
+        text: !isRefused && t("review.text", { count: payment.batch?.isWanted ? 1 : steps.length }),
         body: [
-          this.isChanged && paragraph(t("account.changed"), "note"),
+          payment.isChanged && paragraph(t("account.changed"), "note"),
           isShort && paragraph(t("balance.short"), "note bad"),
-          energy ? energy.refusal : isGasless && paragraph(t("gas.none", { coin: clean(this.chain.nativeCurrency.symbol) }), "note bad"),
-          this.isChosen && paragraph(t("from.enough", { network: clean(chainOf(app.link).name) }), "note"),
-          ...[this.account(), this.sourceChoice(), ...rates(app, this.due), ...(this.quote.route ? this.bridgeTransfer.routeFacts(this, ending) : []), this.balances()],
+          energy ? energy.refusal : isGasless && paragraph(t("gas.none", { coin: clean(payment.chain.nativeCurrency.symbol) }), "note bad"),
+          payment.isChosen && paragraph(t("from.enough", { network: clean(chainOf(app.link).name) }), "note"),
+          ...[this.account(), this.sourceChoice(), ...rates(app, payment.due), ...(payment.quote.route ? payment.bridgeTransfer.routeFacts(payment, ending) : []), this.balances()],
           energy?.facts,
           this.stepsOf(steps),
-          !isShort && this.batch?.choice(this),
+          !isShort && payment.batch?.choice(payment),
         ],
         acts: [isRefused ? again : pay],
       };
@@ -91,59 +71,49 @@ export class Views {
 
   /** All that is debited, in one text. */
   total() {
-    const { route } = this.quote;
+    const { payment } = this;
+    const { route } = payment.quote;
     if (route) return this.app.money(route.amount, route.source.decimals, route.source.symbol);
-    return this.app.joinSums(totalsWithFee(this.due, this.verdict), (each) => each.left + each.fee + each.extra);
+    return this.app.joinSums(totalsWithFee(payment.due, payment.verdict), (each) => each.left + each.fee + each.extra);
   }
 
   /** What can be paid with, if that is more than the link's own token. */
   sourceChoice() {
-    return this.sources?.buttons?.(this.app, this.sources, this.source, (source) => this.choose(source));
+    const { payment } = this;
+    return payment.sources?.buttons?.(this.app, payment.sources, payment.source, (source) => payment.choose(source));
   }
 
   /** A button to pay on the link's own chain instead, if another one was chosen. */
   ownChain() {
     const { app } = this;
-    if (!this.source) return [];
+    if (!this.payment.source) return [];
     const text = app.t("from.own", { network: app.clean(chainOf(app.link).name) });
-    return [app.button("own-chain", text, () => this.choose(null))];
+    return [app.button("own-chain", text, () => this.payment.choose(null))];
   }
 
   /** What the wallet has and what is needed, by the service's response; gas is an estimate. */
   balances() {
+    const { payment } = this;
     const { t, el, joinSums } = this.app;
-    const { balance, estimatedNetworkFee: gas } = this.quote.metadata;
-    const sums = totalsWithFee(this.due, this.verdict);
-    const first = this.unit ?? sums[0];
+    const { balance, estimatedNetworkFee: gas } = payment.quote.metadata;
+    const sums = totalsWithFee(payment.due, payment.verdict);
+    const first = payment.unit ?? sums[0];
     const row = (name, value, tone = "") =>
       el("div", { class: `row ${tone}` }, el("dt", {}, t(name)), el("dd", {}, value));
     const rows = [];
     if (typeof balance === "string") rows.push(row("balance", this.amount(balance, first)));
-    else rows.push(...this.ownBalances.map((each) => row("balance", each)));
+    else rows.push(...payment.ownBalances.map((each) => row("balance", each)));
     const extra = sums.filter((each) => each.extra > 0n);
     if (extra.length > 0) rows.push(row("fee.batch", joinSums(extra, (each) => each.extra)));
-    if (typeof gas === "string" && !this.isSafe) rows.push(row("gas", t("about", { amount: this.rough(gas) })));
+    if (typeof gas === "string" && !payment.isSafe) rows.push(row("gas", t("about", { amount: this.rough(gas) })));
     for (const each of this.missing(first)) rows.push(row("missing", each, "bad"));
     return rows.length > 0 && el("dl", { class: "balances" }, rows);
-  }
-
-  /** The account's balance of each token, by its wallet's node, if the response of the service has no single balance. */
-  async holdings(due) {
-    const tokens = [...new Map(due.map((each) => [each.token, each])).values()].filter(({ token }) => token);
-    if (tokens.length < 2) return [];
-    if ((await this.session.chainId().catch(() => null)) !== this.chain.chainId) return [];
-    const data = `0x70a08231${this.address.slice(2).toLowerCase().padStart(64, "0")}`; // balanceOf(address)
-    const balances = tokens.map(async ({ token, decimals, symbol }) => {
-      const output = await this.session.call({ to: token, data }).catch(() => "");
-      return /^0x[0-9a-f]{64}$/i.test(output) && this.app.money(BigInt(output), decimals, symbol);
-    });
-    return (await Promise.all(balances)).filter(Boolean);
   }
 
   /** An amount of native coin with four significant digits. */
   rough(text) {
     const { language, units, need, clean } = this.app;
-    const { decimals, symbol } = this.chain.nativeCurrency;
+    const { decimals, symbol } = this.payment.chain.nativeCurrency;
     need(units(text, decimals) >= 0n);
     const format = new Intl.NumberFormat(language(), { maximumSignificantDigits: 4 });
     return `${format.format(text)} ${clean(symbol)}`;
@@ -156,11 +126,11 @@ export class Views {
   }
 
   missing(first) {
-    const { hasEnoughBalance, balance, requiredAmount, insufficientTokens } = this.quote.metadata;
+    const { hasEnoughBalance, balance, requiredAmount, insufficientTokens } = this.payment.quote.metadata;
     if (hasEnoughBalance === true) return [];
     if (typeof balance === "string") return [this.amount(requiredAmount, first, balance)];
     return (Array.isArray(insufficientTokens) ? insufficientTokens : []).map((each) => {
-      const token = this.due.find(({ currency }) => currency === each.tokenSymbol) ?? first;
+      const token = this.payment.due.find(({ currency }) => currency === each.tokenSymbol) ?? first;
       return this.amount(each.required, token, each.available);
     });
   }
@@ -177,12 +147,12 @@ export class Views {
   }
 
   sentence({ kind, token, amount, payments = [] }) {
-    const { app } = this;
+    const { app, payment } = this;
     const { t, link } = app;
-    const owed = this.due ?? link.payments.filter((each) => each.left > 0n); // this.due: as it was checked
+    const owed = payment.due ?? link.payments.filter((each) => each.left > 0n); // payment.due: as it was checked
     const money = (units, decimals, symbol) => approximately(t, owed, app.money(units, decimals, symbol));
-    const { decimals, symbol } = this.quote?.route?.source ?? owed.find((each) => each.token === token) ?? owed[0];
-    if (this.quote?.route && kind !== "reset") return this.bridgeTransfer.sentence(this, kind, app.money(amount, decimals, symbol), short);
+    const { decimals, symbol } = payment.quote?.route?.source ?? owed.find((each) => each.token === token) ?? owed[0];
+    if (payment.quote?.route && kind !== "reset") return payment.bridgeTransfer.sentence(payment, kind, app.money(amount, decimals, symbol), short);
     if (["reset", "approve", "fund"].includes(kind)) {
       return t(`step.${kind}`, { amount: app.money(amount, decimals, symbol), token: symbol });
     }
@@ -199,19 +169,19 @@ export class Views {
   /** The exact content of the transactions, decoded from their bytes; last the service's explanation, which is unchecked. */
   details(step) {
     const { t, el } = this.app;
-    const signed = step.kind === "safe" ? (this.verdict?.steps ?? []) : [step];
+    const signed = step.kind === "safe" ? (this.payment.verdict?.steps ?? []) : [step];
     const lists = signed.map((each) => el("dl", {}, this.facts(each)));
     const summary = el("summary", { id: `exact-${step.index}` }, t("step.exact"));
     return lists.length > 0 && el("details", { class: "exact" }, summary, lists);
   }
 
   facts({ kind, index, call, spender, token, amount, payments, transaction: { to, value } }) {
-    const { app } = this;
+    const { app, payment } = this;
     const { t, el, code, money, clean } = app;
     const words = (text) => clean(text.slice(0, SUMMARY_LENGTH));
     const row = (name, ...nodes) => el("div", {}, el("dt", {}, t(name)), el("dd", {}, ...nodes));
-    const { route } = this.quote;
-    const { decimals, symbol } = route?.source ?? this.due.find((each) => each.token === token) ?? this.due[0];
+    const { route } = payment.quote;
+    const { decimals, symbol } = route?.source ?? payment.due.find((each) => each.token === token) ?? payment.due[0];
     const paid = ({ payee, feeAddress, reference, token: paidIn, ...one }) => {
       const most = one.conversion?.most; // with it, the calldata has amount and fee in the invoice currency
       const { left, fee, ...unit } = most ? one.owed : one;
@@ -224,14 +194,14 @@ export class Views {
         row("reference", code(reference)),
       ];
     };
-    const summary = this.quote.explanation[index]?.summary;
+    const summary = payment.quote.explanation[index]?.summary;
     return [
       row("manual.contract", code(to), " ", code(call.includes(".") ? call : `${symbol}.${call}`)),
       spender && row("step.spender", code(spender)),
       (kind !== "pay" || route) && row("amount", money(amount, decimals, symbol)),
       route && kind === "pay" && row("network", clean(chainOf(this.app.link).name)),
-      ...(kind === "pay" && app.commerce ? app.commerce.facts(app, row) : payments.flatMap((at) => paid(this.due[at]))),
-      route && kind === "pay" && row("step.fallback", code(this.address)),
+      ...(kind === "pay" && app.commerce ? app.commerce.facts(app, row) : payments.flatMap((at) => paid(payment.due[at]))),
+      route && kind === "pay" && row("step.fallback", code(payment.address)),
       BigInt(value) > 0n && row("manual.value", code(String(BigInt(value)))),
       typeof summary === "string" && row("step.summary", el("q", { lang: "en", dir: "ltr" }, words(summary))),
     ].flat();
@@ -241,23 +211,24 @@ export class Views {
 
   /** Shows the progress of a step; `state` is the prefix of the message keys. Does nothing if the same is shown already. */
   progress(state, place, note = null, confirmations = 0) {
-    const { app, chain } = this;
+    const { payment } = this;
+    const { app, chain } = payment;
     const { t, el } = app;
     const now = [state, place, note?.txHash, confirmations].join();
     // More is to be signed.
     const isNext = ["waiting", "confirming"].includes(state) && note && !(isPayment(note) && note.isLast);
     if (now === this.shown && document.getElementById("main").dataset.state === state) return;
     this.shown = now;
-    const steps = this.isSafe ? [{ kind: "safe", index: 0 }] : (this.verdict?.steps ?? []);
-    const names = { wallet: app.clean(this.wallet.name), network: app.clean(chain.name) };
+    const steps = payment.isSafe ? [{ kind: "safe", index: 0 }] : (payment.verdict?.steps ?? []);
+    const names = { wallet: app.clean(payment.wallet.name), network: app.clean(chain.name) };
     const values = { ...names, count: confirmations, all: chain.confirmations };
     const bar = { max: chain.confirmations, value: confirmations };
     app.show(state, () => ({
       title: t(`${state}.title`, values),
-      text: (note?.txHash || note?.batch) && this.isAway ? t("away.sent") : isNext ? t("next.text") : t(`${state}.text`, values),
+      text: (note?.txHash || note?.batch) && payment.follower.isAway ? t("away.sent") : isNext ? t("next.text") : t(`${state}.text`, values),
       tone: "busy",
       body: [
-        this.isStale && ASKING.includes(state) && app.paragraph(t(this.isStale), "note bad"),
+        payment.isStale && ASKING.includes(state) && app.paragraph(t(payment.isStale), "note bad"),
         state === "doubt" && this.walletMessage(note),
         ...(ASKING.includes(state) ? this.rateEnd(steps.at(place)) : []),
         steps.length > 0 && this.stepsOf(steps, place),
@@ -269,11 +240,11 @@ export class Views {
 
   /** Until when the rate is valid, while the wallet asks for a payment by it. */
   rateEnd(step) {
-    const { app, rateEndsAt: until } = this;
+    const { app, rateEndsAt: until } = this.payment;
     const { t, el, paragraph } = app;
     if (!until || !["pay", "safe"].includes(step?.kind)) return [];
     if (app.now() >= until) return [paragraph(t(this.over()), "note bad")];
-    const name = this.source ? "route.ends" : "rate.ends";
+    const name = this.payment.source ? "route.ends" : "rate.ends";
     const row = el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ending(el, until)));
     return [el("dl", { class: "balances" }, row)];
   }
@@ -281,14 +252,15 @@ export class Views {
   /** Says once that the rate has ended, if the wallet is still being asked. */
   tellEnd() {
     const { app } = this;
-    if (this.isRateEndSaid || !ASKING.includes(document.getElementById("main").dataset.state)) return;
-    this.isRateEndSaid = true;
+    const { rateEndsAt } = this.payment;
+    if (this.saidEndOf === rateEndsAt || !ASKING.includes(document.getElementById("main").dataset.state)) return;
+    this.saidEndOf = rateEndsAt;
     app.renew();
     if (document.querySelector("#panel-body .note.bad")) app.say(app.t(this.over()), true);
   }
 
   over() {
-    return this.source ? "route.over" : "rate.over";
+    return this.payment.source ? "route.over" : "rate.over";
   }
 
   // ---- errors
@@ -296,7 +268,7 @@ export class Views {
   // Asks the payer to look into the wallet whether the payment was sent. The payer can confirm that nothing was sent from
   // the time `from` on (milliseconds); 0: now; null: not yet, and the time is not shown.
   question(note, consent, from) {
-    const { app, chain } = this;
+    const { app, chain } = this.payment;
     const isOwn = note.token === app.token;
     const state = !isOwn ? "twin" : note.isUncounted ? "uncounted" : note.txHash || note.batch?.answered ? "unclear" : "asked";
     const name = state === "asked" && note.code ? `wallet-${note.code}` : state;
@@ -347,7 +319,7 @@ export class Views {
     const { app } = this;
     app.show(name, () => {
       const { text, body = [] } = more();
-      const again = !isFinal && app.button("again", app.t("again"), () => this.start());
+      const again = !isFinal && app.button("again", app.t("again"), () => this.payment.start());
       const head = { title: app.t(`${name}.title`), text: app.t(`${name}.text`) };
       return { ...head, tone: "bad", body: [text && app.paragraph(text), ...body, again] };
     });
@@ -355,32 +327,8 @@ export class Views {
 
   /** The calldata differs from what the page shows: nothing is offered to be signed. */
   unsafe() {
-    const more = () => ({ text: this.app.t(`unsafe.${this.verdict.reason}`), body: this.ownChain() });
+    const more = () => ({ text: this.app.t(`unsafe.${this.payment.verdict.reason}`), body: this.ownChain() });
     this.problem("unsafe", more, true);
   }
 
-  waitForOtherTab() {
-    const { app } = this;
-    app.show("elsewhere", () => ({ title: app.t("elsewhere.title"), text: app.t("elsewhere.text"), tone: "busy" }));
-    this.cancel();
-    const stop = poll(async () => {
-      const free = navigator.locks?.request(this.key, { ifAvailable: true }, (lock) => lock !== null);
-      const isFree = (await free) ?? true;
-      if (isFree) void this.start();
-      return isFree || (await app.refresh());
-    }, { first: 2_000, most: 30_000 });
-    this.cancel = stop;
-  }
-
-  showError(trouble) {
-    if (trouble.code === "account") return void (this.isStale = "account.changed"); // begins again with the new account
-    if (typeof trouble.code !== "string") return this.app.showTrouble(trouble, () => this.start());
-    if (NETWORK_TROUBLES.includes(trouble.code)) {
-      const show = ({ showNetwork }) => showNetwork(this, trouble.code);
-      return void this.app.asset("obstacles.js").then(show, (lacking) => this.showError(lacking));
-    }
-    const isHopeless = HOPELESS.includes(trouble.code);
-    const other = () => ({ body: [["failed", "poor"].includes(trouble.code) && this.walletMessage(trouble), isHopeless && this.otherWallet()] });
-    return this.problem(`wallet-${WALLET_TROUBLES.includes(trouble.code) ? trouble.code : "failed"}`, other);
-  }
 }
