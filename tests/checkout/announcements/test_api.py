@@ -78,9 +78,9 @@ def test_an_api_key_may_announce_too(shop: Shop) -> None:
     assert shop.api.request("POST", path, BODY, shop.by_key).status == 200
 
 
-@pytest.mark.parametrize("rest", ["", "/pay", "/transfers"])
+@pytest.mark.parametrize("rest", ["", "/pay"])
 @pytest.mark.parametrize("deadline", [None, DEADLINE])
-def test_every_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest: str, deadline: int | None) -> None:
+def test_what_payers_read_of_a_link_that_waits_is_423_with_its_facts(shop: Shop, rest: str, deadline: int | None) -> None:
     token = shop.link()
     id = request_id(shop, token)
     assert announce(shop, token, safePaymentDeadline=deadline).status == 200

@@ -158,14 +158,11 @@ def test_a_multicall_that_is_paid_waits_for_nothing_though_its_announced_transac
         world.services.store.write(_reference_of(child.requests[0]))
         world.chain.pay(child.requests[0])
         world.scan()
-        check_unlocked(load_visible(world.services, child.link.token, Viewer(world.account_id, None)))
-        if is_last:
-            assert multicall_reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
-            with pytest.raises(LinkCompleted):
-                describe(world.services, parent.link.token, Viewer(world.account_id, None), None)
-        else:
-            with pytest.raises(Locked):
-                multicall_reading.read(world.services, parent.link.token, world.account_id)
+        viewer = Viewer(world.account_id, None)
+        check_unlocked(load_visible(world.services, child.link.token, viewer))
+        with pytest.raises(LinkCompleted if is_last else Locked):
+            describe(world.services, parent.link.token, viewer, None)
+    assert multicall_reading.read(world.services, parent.link.token, world.account_id).status is LinkStatus.COMPLETED
     assert [each.first.status for each in stored(world)] == [AnnouncedStatus.PENDING]
 
 
