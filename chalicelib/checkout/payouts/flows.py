@@ -7,10 +7,9 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
-from chalicelib.checkout.pipeline import Prepared, own, prepare
-from chalicelib.checkout.rules import PayOptions
+from chalicelib.checkout.pipeline import Prepared, prepare_checkout
+from chalicelib.checkout.rules import Cart, PayOptions
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.reading import Viewer
@@ -81,12 +80,8 @@ def _create_and_build(
     positions = conversions.price_owed(services, owed, quotes)
     if batched:
         check_fits(positions)
-    options = PayOptions(terms.payer, terms.source)
-    if batched:
-        built = own(services, positions, options, batched=True)
-    else:
-        built = crosschain.one(services, positions[0], options)
-    prepared = prepare(positions, options, built)
+    cart, options = Cart(positions, by_batch=batched), PayOptions(terms.payer, terms.source)
+    prepared = prepare_checkout(services, cart, options)
     requests.save_many(services, [each.request for each in owed], tuple(quotes.values()))
     return prepared
 
@@ -104,8 +99,7 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     quotes, unwritten = conversions.renew_quotes(services, owed)
     positions = conversions.price_owed(services, owed, quotes)
     check_fits(positions)
-    options = PayOptions(draft.terms.payer)
-    prepared = prepare(positions, options, own(services, positions, options, batched=True))
+    prepared = prepare_checkout(services, Cart(positions, by_batch=True), PayOptions(draft.terms.payer))
     mine = [request for request in stored if may(owner, Use.CHANGE, request)]
     changed = [being_paid(request, fee, services.clock()) for request in mine]
     written = [*unwritten, *(new for new, old in zip(changed, mine, strict=True) if new != old)]

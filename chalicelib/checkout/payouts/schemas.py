@@ -145,7 +145,7 @@ class PayoutBatchCreated(Output):
 
 def payout_answer(prepared: Prepared, value_form: ValueForm) -> PayoutCreated:
     """A payout with its transactions. `approvalTransactionIndex` is null if the wallet needs no approval."""
-    request = prepared.positions[0].owed.request
+    request = prepared.cart.positions[0].owed.request
     known = {"approvalTransactionIndex": None} if prepared.holdings is not None else {}
     return PayoutCreated(
         requestId=request.request_id,
@@ -167,7 +167,7 @@ def batch_answer(prepared: Prepared, approvals: ValueForm, payment: ValueForm) -
         ERC20ApprovalTransactions=granting,
         batchPaymentTransaction=paying,
         transactions=[*granting, paying],
-        requests=[_answer_paid(each) for each in prepared.positions],
+        requests=[_answer_paid(each) for each in prepared.cart.positions],
         **facts,
     )
 

@@ -55,9 +55,9 @@ def test_creating_two_hundred_by_a_quoted_rate_takes_no_more_and_reads_one_rate(
         with counted(client) as calls:
             made = flows.pay_batch(world.services, OWNER, VIEWER, drafts(200, "USD"))
         assert dict(calls.by_operation) == {"BatchGetItem": 2, "BatchWriteItem": 8, "TransactWriteItems": 5}
-        last = made.positions[-1].owed.request.request_id
+        last = made.cart.positions[-1].owed.request.request_id
         (quote,) = world.services.store.query(Quote, Quote.KEY.all(request_id=last))
-        assert made.positions[-1].converted is not None and made.positions[-1].converted.ends_at == quote.ends_at
+        assert made.cart.positions[-1].converted is not None and made.cart.positions[-1].converted.ends_at == quote.ends_at
 
 
 def test_paying_two_hundred_stored_ones_takes_three_transactions() -> None:
@@ -82,7 +82,7 @@ def test_direct_quoted_and_converted_payments_are_mixed() -> None:
     ]
     draft = BatchDraft(tuple(map(Draft, items)), (), Terms(None, Fee()))
     on_mainnet = flows.pay_batch(world.services, OWNER, VIEWER, draft)
-    assert [each.converted.way if each.converted else None for each in on_mainnet.positions] == [
+    assert [each.converted.way if each.converted else None for each in on_mainnet.cart.positions] == [
         "on_chain",
         None,
         None,
@@ -128,4 +128,4 @@ def test_a_payment_that_is_recorded_meanwhile_is_not_paid_again() -> None:
 
     store.write = late  # type: ignore[method-assign]
     made = flows.pay_batch(world.services, OWNER, VIEWER, named(*requests))
-    assert [each.due.amount for each in made.positions] == [12_500_000, 500_000, 12_500_000]
+    assert [each.due.amount for each in made.cart.positions] == [12_500_000, 500_000, 12_500_000]
