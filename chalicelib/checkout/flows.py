@@ -16,14 +16,12 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTransaction
 from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
-from chalicelib.checkout import commerce
-from chalicelib.checkout.crosschain import flows as crosschain
-from chalicelib.checkout.crosschain.children import children
+from chalicelib.checkout.approvals import payments_of, read_and_build
 from chalicelib.checkout.crosschain.step_ids import Step, check_step
-from chalicelib.checkout.pipeline import Prepared, own, payments_of, prepare, read_and_build
-from chalicelib.checkout.rules import PayOptions, check_options, is_batched
+from chalicelib.checkout.pipeline import Prepared, prepare_checkout
+from chalicelib.checkout.rules import Cart, PayOptions, check_options, is_batched
 from chalicelib.commerce.core.rules import CommerceStatus
-from chalicelib.commerce.service.paying import check_open
+from chalicelib.commerce.service.paying import PayersCall, check_open, pre_approval_of, reclaim_of
 from chalicelib.commerce.service.reading import status_now
 from chalicelib.crosschain.service.sources.balances import Sources, read_sources
 from chalicelib.crosschain.service.sources.rules import is_offered
@@ -37,8 +35,13 @@ from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLin
 from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.links.sent_transactions import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
-from chalicelib.payments.payable.rules import Owed, Position, amounts_owed, check_family, direct
+from chalicelib.payments.payable.rules import Owed, Position, amounts_owed, check_family, direct, whole_of
 from chalicelib.platform.services import Services
+
+PRE_APPROVAL_GAS = 80_000
+"""An upper estimate of the pre-approval for the escrow."""
+RECLAIM_GAS = 120_000
+"""An upper estimate of taking back what is held."""
 
 
 @frozen
@@ -138,17 +141,22 @@ def pay(services: Services, token: str, viewer: Viewer, options: PayOptions) -> 
 
     Raises BadRequest for options that the link does not support, WrongWallet if a payout would be paid by another
     wallet than its creator's, MulticallRefused if a child cannot be paid, RateUnavailable if what is owed cannot be
-    converted now, what `require_payable` raises, and for a commerce payment as `commerce.pre_approval`.
+    converted now, what `require_payable` raises, and for a commerce payment as `pay_by_escrow`.
     """
     return _pay(services, load_visible(services, token, viewer), options)
 
 
 def reclaim(services: Services, token: str, viewer: Viewer, options: PayOptions) -> Prepared:
-    """The transaction with which the payer of a commerce payment takes back what is held, whatever its link's status.
+    """The one transaction with which the payer of a commerce payment takes back what is held, whatever its link's
+    status. One call to the node.
 
-    Raises NotFound, and as `commerce.reclaim`.
+    Raises NotFound, BadRequest for a link that is not a commerce payment, and as `reclaim_of`.
     """
-    return commerce.reclaim(services, load_visible(services, token, viewer), options)
+    payable = load_visible(services, token, viewer)
+    if payable.commerce is None:
+        raise BadRequest("This link is not a commerce payment: there is nothing in escrow to take back")
+    made = reclaim_of(services, payable.commerce, options.wallet)
+    return _prepare_call(services, payable, made, BaseUnits(0), RECLAIM_GAS, options)
 
 
 def refresh_step(
@@ -162,9 +170,27 @@ def refresh_step(
 
 
 def pay_by_escrow(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
-    """What pays a commerce payment: all of it, by the escrow. Raises as `pay`."""
+    """The approval and the pre-approval with which a wallet lets the escrow take all of a commerce payment, never a
+    payment by a fee proxy; the buyer's wallet if none is named.
+
+    One read and one write at most, and the calls to the node of `prepare_checkout`. Raises as `pay`, Conflict if it is
+    authorized already, and BadRequest for options that it does not support.
+    """
     require_payable(services, payable)
-    return commerce.pre_approval(services, payable, options)
+    assert payable.commerce is not None, "it is paid through the escrow"
+    if options.source is not None or options.eoa_wallet is not None:
+        raise BadRequest("A commerce payment is made by one wallet on its own network: omit chain, token and eoaWallet")
+    made = pre_approval_of(services, payable, options.wallet)
+    return _prepare_call(services, payable, made, payable.commerce.max_amount, PRE_APPROVAL_GAS, options)
+
+
+def _prepare_call(
+    services: Services, payable: PayableLink, made: PayersCall, debit: BaseUnits, gas: int, options: PayOptions
+) -> Prepared:
+    """A call of the payer that takes at most `debit` from its wallet, with the approvals that this needs."""
+    (position,) = (direct(each) for each in whole_of(payable))
+    call = Checkout(made.transaction.to, {position.due.token: debit}, (made.transaction,), gas)
+    return prepare_checkout(services, Cart((position,), payable, call=call), replace(options, wallet=made.payer))
 
 
 def _pay(services: Services, payable: PayableLink, options: PayOptions) -> Prepared:
@@ -174,21 +200,16 @@ def _pay(services: Services, payable: PayableLink, options: PayOptions) -> Prepa
     owed = amounts_owed(parts)
     check_options(options, link, parts, owed)
     check_fee_addresses(services, parts)
-    positions = conversions.due(services, owed)
-    if link.payment_type is PaymentType.MULTICALL:
-        built = children(services, link, parts, positions, options)
-    elif link.payment_type is PaymentType.SINGLE:
-        built = crosschain.one(services, positions[0], options)
-    else:
-        built = own(services, positions, options, batched=True)
-    return replace(prepare(positions, options, built), payable=payable, parts=parts)
+    children = parts if link.payment_type is PaymentType.MULTICALL else ()
+    cart = Cart(conversions.due(services, owed), payable, children, is_batched(link))
+    return prepare_checkout(services, cart, options)
 
 
 def signable_transactions(services: Services, token: str, viewer: Viewer, wallet: str) -> tuple[Transaction, ...]:
     """Every transaction that `wallet` can sign to pay a link on Tron: approvals of zero and of the whole debit, for any
     allowance that it has now, and the payments; with a quoted rate, by each quote that is valid now. No call to a node.
 
-    Raises BadRequest for a link on another network, and as `prepare` if the link cannot be paid.
+    Raises BadRequest for a link on another network, and as `pay` if the link cannot be paid.
     """
     payable = load_visible(services, token, viewer)
     now = services.clock()

@@ -1,11 +1,4 @@
-"""The pipeline of checkout, one for links, requests, payouts and commerce payments:
-
-    load -> Payable -> what is due (payments/payable) -> transactions, by a variant -> explanations, simulation
-
-    own       on the network of what is due: by a fee proxy, or many by the batch contract
-    routed    from another chain: by a route to each, and what is due there directly (crosschain/flows.py)
-    called    by a call that only the payer can send: those of a commerce payment (commerce.py)
-"""
+"""The one way from a cart to the transactions that pay it, for links, requests, payouts and commerce payments."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,15 +14,14 @@ from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTransaction
-from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.chains.nodes.accounts.simulation import Simulation
 from chalicelib.chains.nodes.protocol import Chain
+from chalicelib.checkout.approvals import read_and_build, with_approvals
+from chalicelib.checkout.crosschain.flows import find_routes, pay_by_routes
 from chalicelib.checkout.resources.rules import ResourceQuote
-from chalicelib.checkout.rules import PayOptions
+from chalicelib.checkout.rules import Cart, PayOptions
 from chalicelib.crosschain.service.router.rules import Route
-from chalicelib.payments.links.records import Payable, PayableLink
-from chalicelib.payments.payable.rules import Position
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -41,35 +33,27 @@ class EoaFunding:
     """The approvals that the funding wallet of a smart account sends first, and what that wallet holds."""
 
     approvals: tuple[Transaction, ...]
+    explanations: tuple[Explanation, ...]
     holdings: WalletReading
 
 
 @frozen
 class Prepared:
-    """The transactions that pay the positions, their explanations, and what the wallet had when they were built.
+    """The transactions that pay a cart, their explanations, and what the wallet had when they were built."""
 
-    `payable` is what was asked to be paid; None for new payouts, and for stored ones that are paid together. `parts`
-    are the links that are paid: the link itself, or the children of a multicall. `is_capped`: less is left of a request
-    than was asked to be paid.
-    """
-
-    positions: tuple[Position, ...]
+    cart: Cart
     checkout: Checkout
     options: PayOptions
     holdings: WalletReading | None = None
     eoa: EoaFunding | None = None
     safe_transaction: SafeTransaction | None = None
     explanations: tuple[Explanation, ...] = ()
-    eoa_explanations: tuple[Explanation, ...] = ()
     safe_explanation: Explanation | None = None
     simulation: Simulation | None = None
     resources: ResourceQuote | None = None
     """What the transactions take of the wallet; on Tron alone."""
     routes: tuple[Route | None, ...] = ()
     """How each position is paid from another chain; None for one that is paid on the chain of the transactions."""
-    payable: Payable | None = None
-    parts: tuple[PayableLink, ...] = ()
-    is_capped: bool = False
 
     @property
     def pays_here(self) -> bool:
@@ -78,134 +62,90 @@ class Prepared:
 
     @property
     def on_tron(self) -> bool:
-        return self.positions[0].due.token.network == "tron"
+        return self.cart.network == "tron"
 
 
-@frozen
-class Built:
-    """What a variant makes: transactions on one chain that pay the positions, with approvals, and what the wallet
-    has. `routes` as in Prepared."""
+def prepare_checkout(services: Services, cart: Cart, options: PayOptions) -> Prepared:
+    """The transactions that pay a cart as its payer wants: by routes from another chain, else on its own network, with
+    approvals, the funding of a smart account or the one transaction of a Safe, with explanations decoded from their
+    calldata, and any simulation.
 
-    chain: Chain
-    checkout: Checkout
-    holdings: WalletReading | None
-    routes: tuple[Route | None, ...] = ()
-
-
-def own(services: Services, positions: Sequence[Position], options: PayOptions, *, batched: bool = False) -> Built:
-    """On the network of what is due: all positions through the batch contract if `batched`, or the only position.
-
-    Without a wallet, allowances are assumed to be zero. At most one call to the node for the wallet, and one for each
-    token whose allowance is too small. Raises BadRequest if `wallet` is to be a Safe and is not one.
+    Without a wallet, allowances are assumed to be zero. With one, calls to the node: one for the wallet, one for a
+    Safe, one for a smart account, one or two for a simulation, one for each token with an allowance that is too small
+    and not zero, on Tron those of `resources`, and those of `find_routes` and `pay_by_routes`, which say what else is
+    raised. Raises BadRequest if `wallet` is to be a Safe and is not one, or if it cannot make so many payments at once.
     """
-    chain, wallet = services.chains.of(positions[0].due.token.network), options.wallet
-    if options.is_safe and wallet is not None and not chain.has_code(wallet):
-        raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {wallet}")
-    holdings, paid = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
-    return Built(chain, with_approvals(chain, paid, wallet, holdings), holdings)
-
-
-def prepare(positions: Sequence[Position], options: PayOptions, built: Built) -> Prepared:
-    """The transactions of a variant for the wallets that the options name: with the funding of a smart account, the
-    Safe's transaction, explanations decoded from calldata, and any simulation.
-
-    At most two calls to the node, on Tron those of `resources`, and one for each token whose allowance for a smart
-    account is too small. Raises BadRequest if a Safe cannot make so many payments at once.
-    """
-    chain, checkout, eoa = built.chain, built.checkout, None
+    routes = find_routes(services, cart, options)
+    if routes:
+        chain, checkout, holdings = pay_by_routes(services, cart, routes, options)
+    else:
+        chain, checkout, holdings = _pay_here(services, cart, options)
+    eoa = None
     if options.eoa_wallet is not None and options.wallet is not None:
         eoa = _eoa_funding(chain, checkout, options.eoa_wallet, options.wallet)
         checkout = checkout_calldata.with_funding(checkout, options.eoa_wallet, options.wallet)
     if options.is_safe and checkout.gas > checkout_calldata.MAX_BATCH_GAS:
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
-    approvals = eoa.approvals if eoa else ()
     bundle = safe.bundle(chain.network, checkout.transactions) if options.is_safe else None
     explanations = explain(chain.network, checkout.transactions)
     return Prepared(
-        tuple(positions),
+        cart,
         checkout,
         options,
-        built.holdings,
+        holdings,
         eoa,
         safe_transaction=bundle,
         explanations=explanations,
-        eoa_explanations=explain(chain.network, approvals),
         safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
-        simulation=_simulate_checkout(chain, options, approvals, checkout, [each.due for each in positions]),
-        resources=_resources(built, options, explanations),
-        routes=built.routes,
+        simulation=_simulate_checkout(chain, options, eoa, checkout, cart.dues),
+        resources=_resources(chain, options, holdings, checkout, explanations),
+        routes=routes,
     )
 
 
-def read_and_build(
-    chain: Chain, dues: Sequence[Due], wallet: str | None, *, batched: bool
-) -> tuple[WalletReading | None, Checkout]:
-    """What the wallet holds of the tokens due, and the payments without approvals. At most one call to the node."""
-    has_batch_fee = batched and chain.network != "tron"
-    holdings, batch_fee = None, 0
-    if wallet is not None:
-        tokens = list(dict.fromkeys(due.token.address for due in dues if not due.token.is_native))
-        spender = checkout_calldata.spender_of(dues[0].token, batched, converted=dues[0].conversion is not None)
-        holdings = chain.read_wallet(wallet, tokens, spender, batch_fee=has_batch_fee)
-        batch_fee = holdings.batch_fee_bps
-    elif has_batch_fee:
-        batch_fee = chain.read_batch_fee()
-    return holdings, payments_of(dues, batch_fee, batched=batched)
-
-
-def payments_of(dues: Sequence[Due], batch_fee_bps: int, *, batched: bool) -> Checkout:
-    """The payments of the dues, without approvals."""
-    return checkout_calldata.pay_together(dues, batch_fee_bps) if batched else checkout_calldata.pay_one(dues[0])
-
-
-def with_approvals(
-    chain: Chain, checkout: Checkout, wallet: str | None, holdings: WalletReading | None, *, always: bool = False
-) -> Checkout:
-    """The checkout with the approvals that the wallet needs, or `always` with one of exactly each debit.
-
-    One call to the node for each token that has to change an allowance which is not zero.
-    """
-    if wallet is None or holdings is None:
-        return checkout_calldata.with_approvals(checkout, {})
-    allowances = {address: reading.allowance for address, reading in holdings.tokens.items()}
-    resets = frozenset(
-        token.address
-        for token, debit in checkout.debits.items()
-        if not token.is_native
-        and allowances[token.address] > 0
-        and (always or allowances[token.address] < debit)
-        and _refuses_change(chain, wallet, token, checkout.spender, debit)
-    )
-    return checkout_calldata.with_approvals(checkout, {} if always else allowances, resets)
-
-
-def _refuses_change(chain: Chain, wallet: str, token: Token, spender: str, debit: int) -> bool:
-    """Whether the token refuses to change an allowance that is not zero, as USDT on mainnet does. One `eth_call`."""
-    grant = erc20.approve(token.address, spender, debit)
-    return chain.would_revert(wallet, grant.to, grant.data)
+def _pay_here(services: Services, cart: Cart, options: PayOptions) -> tuple[Chain, Checkout, WalletReading | None]:
+    """On the network of what is due: all positions through the batch contract, the only one through a fee proxy, or by
+    the call of the payer; with approvals, and what the wallet has."""
+    chain, wallet = services.chains.of(cart.network), options.wallet
+    holdings: WalletReading | None
+    if cart.call is not None:
+        assert wallet is not None, "such a call names its payer"
+        paid = cart.call
+        holdings = chain.read_wallet(wallet, [token.address for token in paid.debits], paid.spender)
+    else:
+        if options.is_safe and wallet is not None and not chain.has_code(wallet):
+            raise BadRequest(f"wallet is not a Safe on {chain.network}: there is no contract at {wallet}")
+        holdings, paid = read_and_build(chain, cart.dues, wallet, batched=cart.by_batch)
+    return chain, with_approvals(chain, paid, wallet, holdings), holdings
 
 
 def _eoa_funding(chain: Chain, checkout: Checkout, eoa: str, smart_account: str) -> EoaFunding:
     """The approvals of the funding wallet that let its smart account take the debits of a payment."""
     holdings = chain.read_wallet(eoa, [token.address for token in checkout.debits], smart_account)
-    for_account = replace(checkout, spender=smart_account)
-    return EoaFunding(with_approvals(chain, for_account, eoa, holdings).approvals, holdings)
+    approvals = with_approvals(chain, replace(checkout, spender=smart_account), eoa, holdings).approvals
+    return EoaFunding(approvals, explain(chain.network, approvals), holdings)
 
 
-def _resources(built: Built, options: PayOptions, explanations: Sequence[Explanation]) -> ResourceQuote | None:
-    if built.chain.network != "tron" or options.wallet is None or built.holdings is None:
+def _resources(
+    chain: Chain,
+    options: PayOptions,
+    holdings: WalletReading | None,
+    checkout: Checkout,
+    explanations: Sequence[Explanation],
+) -> ResourceQuote | None:
+    if chain.network != "tron" or options.wallet is None or holdings is None:
         return None
     from chalicelib.checkout.resources.flows import quote_resources  # most payments are not on Tron
 
-    return quote_resources(cast("TronChain", built.chain), options.wallet, built.holdings, built.checkout, explanations)
+    return quote_resources(cast("TronChain", chain), options.wallet, holdings, checkout, explanations)
 
 
 def _simulate_checkout(
-    chain: Chain, options: PayOptions, approvals: Sequence[Transaction], checkout: Checkout, dues: Sequence[Due]
+    chain: Chain, options: PayOptions, eoa: EoaFunding | None, checkout: Checkout, dues: Sequence[Due]
 ) -> Simulation | None:
     if not options.simulate or options.wallet is None:
         return None
-    funding = [(options.eoa_wallet, each) for each in approvals] if options.eoa_wallet is not None else []
+    funding = [(options.eoa_wallet, each) for each in eoa.approvals] if options.eoa_wallet and eoa else []
     simulation = chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
     if simulation.steps[-1].success is not False or any(due.token.network != chain.network for due in dues):
         return simulation

@@ -1,14 +1,46 @@
-"""How a payer wants to pay, and whether a payable can be paid so."""
+"""What is paid at once, how its payer wants to pay it, and whether that is possible."""
 
 from collections.abc import Sequence
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
+from chalicelib.chains.calldata.checkout import Checkout, Due
 from chalicelib.crosschain.service.sources.rules import is_own, payer_of, source_for
 from chalicelib.payments.links.errors import WrongWallet
-from chalicelib.payments.links.records import Link, PayableLink, PaymentType
-from chalicelib.payments.payable.rules import Owed, SourceToken, check_payer
+from chalicelib.payments.links.records import Link, Payable, PayableLink, PaymentType
+from chalicelib.payments.payable.rules import Owed, Position, SourceToken, check_payer
+
+
+@frozen
+class Cart:
+    """What is paid at once: payments that are due on one network, or those of a multicall on several.
+
+    `payable` is what was asked to be paid; None for payouts without a link. `children` are the links that a multicall
+    pays, by one payment each. `by_batch`: on their own network the batch contract makes them, however few they are.
+    `call` is set for a commerce payment: what its payer alone can send, in place of a payment through a fee proxy.
+    `is_capped`: less is left of a request than was asked to be paid.
+    """
+
+    positions: tuple[Position, ...]
+    payable: Payable | None = None
+    children: tuple[PayableLink, ...] = ()
+    by_batch: bool = False
+    call: Checkout | None = None
+    is_capped: bool = False
+
+    @property
+    def link(self) -> Link | None:
+        return self.payable.link if self.payable is not None else None
+
+    @property
+    def dues(self) -> list[Due]:
+        return [each.due for each in self.positions]
+
+    @property
+    def network(self) -> str:
+        """The network of the payments; of a multicall's on several networks, that of the first."""
+        return self.positions[0].due.token.network
 
 
 @frozen

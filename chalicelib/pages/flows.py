@@ -98,9 +98,9 @@ def code_text(services: Services, visitor: Caller, token: str, step: int | str) 
         check_payable(payable, services.clock())
         return _own_address(payable) if step == "address" else f"{services.settings.pay_url}/?token={token}"
     prepared = pay(services, token, Viewer.of(visitor), PayOptions(wallet=None))
-    if any(position.converted for position in prepared.positions):
+    if any(position.converted for position in prepared.cart.positions):
         raise NotFound("This step cannot be written as a QR code: its rate is held for minutes only")
-    checkout, network_name = prepared.checkout, prepared.positions[0].due.token.network
+    checkout, network_name = prepared.checkout, prepared.cart.positions[0].due.token.network
     if step >= len(checkout.transactions):
         raise NotFound("There is no such step")
     transaction, explanation = checkout.transactions[step], prepared.explanations[step]

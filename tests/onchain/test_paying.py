@@ -10,7 +10,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import conversion_proxy
 from chalicelib.checkout.payouts import flows as paying_out
-from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.flows import BatchDraft
 from chalicelib.checkout.payouts.schemas import batch_answer, payout_answer
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
@@ -52,7 +52,7 @@ def pay(world: World, request: Request, payer: Payer, amount: str | None = None,
 
 def pay_batch(world: World, payer: Payer, *items: Item, fee: Fee = FEE) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The body of POST /v2/payouts/batch, and the receipts of its transactions."""
-    draft = BatchDraft(tuple(map(Draft, items)), (), Terms(payer.address, fee))
+    draft = BatchDraft(tuple(map(Draft, items)), (), payer.address, fee)
     body = batch_answer(paying_out.pay_batch(world.services, OWNER, VIEWER, draft), "plain", "plain").model_dump(exclude_unset=True)
     transactions = [*body["ERC20ApprovalTransactions"], body["batchPaymentTransaction"]]
     return body, [payer.send(each) for each in transactions]
@@ -116,7 +116,7 @@ def test_a_request_that_is_paid_through_its_link_and_by_itself_at_once_counts_ea
 
 def test_a_payout_of_one_call_is_paid_and_detected(world: World, chain: Chain, payer: Payer) -> None:
     item = Item("12.5", None, PAYEE, "FAU-sepolia", "FAU-sepolia")
-    made = paying_out.pay_out(world.services, OWNER, Draft(item), Terms(payer.address, FEE))
+    made = paying_out.pay_out(world.services, OWNER, Draft(item), PayOptions(payer.address), FEE)
     body = payout_answer(made, "plain").model_dump(exclude_unset=True)
     ledger = Ledger(chain, [FAU], [payer.address, PAYEE, FEE_ADDRESS])
     for each in body["transactions"]:

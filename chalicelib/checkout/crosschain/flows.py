@@ -1,73 +1,136 @@
 """Pays what is owed on other chains by transactions of a source chain, by routes that were verified."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.checkout import Checkout, join_checkouts
+from chalicelib.chains.catalogue.bridges import source_token
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.accounts.balances import WalletReading
 from chalicelib.chains.nodes.agreement import read_agreed_code, read_agreed_wallet
 from chalicelib.chains.nodes.evm import EvmChain
-from chalicelib.checkout.pipeline import Built, own, read_and_build, with_approvals
-from chalicelib.checkout.rules import PayOptions
+from chalicelib.chains.nodes.protocol import Chain
+from chalicelib.checkout.approvals import read_and_build, with_approvals
+from chalicelib.checkout.rules import Cart, PayOptions
 from chalicelib.crosschain.service.router import flows as router
-from chalicelib.crosschain.service.router.rules import Route
+from chalicelib.crosschain.service.router.flows import QuoteFailure
+from chalicelib.crosschain.service.router.rules import Purpose, Route
 from chalicelib.crosschain.service.sources.rules import (
     Payer,
     check_bridged,
+    is_own,
     payer_of,
     purpose_of,
     question_for,
     source_for,
 )
-from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.links.multicalls.children import Child, MulticallRefused, Reason, check_count
+from chalicelib.payments.links.multicalls.rules import ExecutionKind, execution_kind
+from chalicelib.payments.links.records import Link, PayableLink
+from chalicelib.payments.payable.rules import Position, SourceToken
 from chalicelib.platform.services import Services
 
+_REASONS = {"no_route": Reason.UNSUPPORTED_ROUTE, "unavailable": Reason.QUOTE_UNAVAILABLE}
 
-def one(services: Services, position: Position, options: PayOptions) -> Built:
-    """One payment: in its own token, or in the token of another chain that the options name.
 
-    From another chain it takes a quote, which is kept for its life, one call to each node of the source and, if a
-    contract wallet pays, one to each of the destination. Raises BadRequest with what to change, also if there is no
-    route that is safe.
+def find_routes(services: Services, cart: Cart, options: PayOptions) -> tuple[Route | None, ...]:
+    """The route of each payment from the source that the options name, None for one that is paid in the source's own
+    token; empty if all are, or if no source is named: those of a batch are never paid from elsewhere.
+
+    What a route takes is a quote, which is kept for its life. Raises BadRequest with what to change, also if there is
+    no route that is safe, and for a multicall as `_find_routes_of_children`.
     """
+    if cart.children and cart.link is not None:
+        return _find_routes_of_children(services, cart.link, cart, options)
+    position = cart.positions[0]
     source = source_for(position.due.token, options.source)
     if source is None:
-        return own(services, (position,), options)
+        return ()
     payer = payer_of(options.wallet, options.eoa_wallet)
     check_bridged(position)
-    route = router.quote(services, question_for(position, source, payer), purpose_of(position))
-    return build_routed(services, (position,), (route,), source, options)
+    return (router.quote(services, question_for(position, source, payer), purpose_of(position)),)
 
 
-def build_routed(
-    services: Services,
-    positions: Sequence[Position],
-    routes: Sequence[Route | None],
-    source: Token,
-    options: PayOptions,
-) -> Built:
-    """On the network of `source`: by the routes, and one payment of all positions without one.
+def _find_routes_of_children(
+    services: Services, link: Link, cart: Cart, options: PayOptions
+) -> tuple[Route | None, ...]:
+    """As `find_routes`, of the children of a multicall, one position each.
 
-    Approvals come first, for each contract one of exactly what it takes. Raises BadRequest for a contract wallet that
-    is on the source chain alone.
+    Raises MulticallRefused with every child that no route leads to, SetRefused if there are too many; BadRequest if a
+    source has to be given, or cannot be.
     """
-    chain, payer = services.chains.evm(source.network), payer_of(options.wallet, options.eoa_wallet)
+    source, positions, children = options.source, cart.positions, cart.children
+    kind = execution_kind(link.execution_kind, [each.owed.request for each in positions])
+    if source is None and kind is ExecutionKind.EVM_CROSS_CHAIN:
+        raise BadRequest(
+            "These children are paid from one source, by a route to each: give chain and token, such as BASE and USDC"
+        )
+    if source is None or all(is_own(each.due.token, source) for each in positions):
+        return ()
+    if link.execution_kind == ExecutionKind.EVM_SAME_CHAIN:
+        raise BadRequest("This multicall was created to be paid on its own network: omit chain and token")
+    count = len(positions)
+    check_count(count, services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
+    payer = payer_of(options.wallet, options.eoa_wallet)
+    _refuse(services, children, _find_unsupported(positions, source))
+    paying = source_token(source.chain, source.token)
+    assert paying is not None, "a route leads from it"
+    bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
+    wanted = [question_for(positions[index], paying, payer) for index in bridged]
+    quoted = router.quotes(services, wanted, Purpose(link.account_id, link.token))
+    found = dict(zip(bridged, quoted, strict=True))
+    failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
+    _refuse(services, children, {index: (_REASONS[each.reason], each.message) for index, each in failed.items()})
+    return tuple(each if isinstance(each := found.get(index), Route) else None for index in range(count))
+
+
+def _find_unsupported(positions: Sequence[Position], source: SourceToken) -> dict[int, tuple[Reason, str]]:
+    """The positions that no route can lead to from the source, and why."""
+    failures = {}
+    for index, each in enumerate(positions):
+        try:
+            if source_for(each.due.token, source) is not None:
+                check_bridged(each)
+        except BadRequest as error:
+            failures[index] = (Reason.UNSUPPORTED_ROUTE, error.message)
+    return failures
+
+
+def _refuse(services: Services, children: Sequence[PayableLink], failures: Mapping[int, tuple[Reason, str]]) -> None:
+    """Raises MulticallRefused if there are failures, with the child at each place and why it failed."""
+    if failures:
+        blocked = [
+            Child(i, children[i].link.token, children[i], reason, text) for i, (reason, text) in failures.items()
+        ]
+        raise MulticallRefused(blocked, services.clock())
+
+
+def pay_by_routes(
+    services: Services, cart: Cart, routes: Sequence[Route | None], options: PayOptions
+) -> tuple[Chain, Checkout, WalletReading | None]:
+    """On the network of the source: the routes, and one payment of all positions without one; what the payer has there.
+
+    Approvals come first, for each contract one of exactly what it takes. One call to the node for the positions without
+    a route, one to each node for each contract of a bridge. Raises BadRequest for a contract wallet that is on the
+    source chain alone.
+    """
+    found = [route for route in routes if route is not None]
+    source, payer = found[0].wanted.source, payer_of(options.wallet, options.eoa_wallet)
+    chain = services.chains.evm(source.network)
     parts: list[Checkout] = []
     holdings: WalletReading | None = None
-    here = [position.due for position, route in zip(positions, routes, strict=True) if route is None]
+    here = [due for due, route in zip(cart.dues, routes, strict=True) if route is None]
     if here:
         holdings, paid = read_and_build(chain, here, payer.wallet, batched=len(here) > 1)
         parts.append(with_approvals(chain, paid, payer.wallet, holdings))
-    found = [route for route in routes if route is not None]
     for spender in dict.fromkeys(route.spender for route in found):
         paid = _through(spender, source, [route for route in found if route.spender == spender])
         holdings = read_agreed_wallet(chain, payer.wallet, source.address, spender, payer.fallback).value
         parts.append(with_approvals(chain, paid, payer.wallet, holdings, always=True))
     if holdings is not None:
         _check_contract_wallet(services, chain, payer, holdings, options, [route.wanted.destination for route in found])
-    return Built(chain, join_checkouts(parts), holdings, tuple(routes))
+    return chain, join_checkouts(parts), holdings
 
 
 def _through(spender: str, source: Token, routes: Sequence[Route]) -> Checkout:

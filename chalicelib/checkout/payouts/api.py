@@ -22,7 +22,7 @@ def pay_out(call: Call[Payout, None]) -> PayoutCreated | RecurringCreated:
     if body.recurrence is not None:
         created = recurring.create(call.services, owner, body.draft(), body.fee, body.recurrence.plan)
         return answer_created(created, call.services.settings.transaction_value_form)
-    prepared = flows.pay_out(call.services, owner, body.draft(), body.terms)
+    prepared = flows.pay_out(call.services, owner, body.draft(), body.options, body.fee)
     return payout_answer(prepared, call.services.settings.value_form(choose_value_form(prepared, "bignumber")))
 
 

@@ -7,15 +7,14 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import Fee
 from chalicelib.chains.catalogue.tokens import family_of
-from chalicelib.checkout.crosschain import flows as crosschain
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
-from chalicelib.checkout.pipeline import Prepared, own, prepare
-from chalicelib.checkout.rules import PayOptions
+from chalicelib.checkout.pipeline import Prepared, prepare_checkout
+from chalicelib.checkout.rules import Cart, PayOptions
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable import conversions
-from chalicelib.payments.payable.rules import Owed, SourceToken, being_paid, check_payer
+from chalicelib.payments.payable.rules import Owed, being_paid, check_payer
 from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.creation import Draft
@@ -29,31 +28,24 @@ from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 
 @frozen
-class Terms:
-    """Who pays, if that is known, from which other chain, if from one, and the fee that is asked for."""
-
-    payer: str | None
-    fee: Fee
-    source: SourceToken | None = None
-
-
-@frozen
 class BatchDraft:
-    """What is paid together, as sent: new requests, or stored ones by their ids."""
+    """What is paid together, as sent: new requests, or stored ones by their ids; by whom, if that is known, and with
+    which fee."""
 
     drafts: tuple[Draft, ...]
     request_ids: tuple[str, ...]
-    terms: Terms
+    payer: str | None
+    fee: Fee
 
 
-def pay_out(services: Services, owner: Owner, draft: Draft, terms: Terms) -> Prepared:
+def pay_out(services: Services, owner: Owner, draft: Draft, options: PayOptions, fee: Fee) -> Prepared:
     """Creates a request and builds the transactions that pay it. One write, after everything was checked and read.
 
     Raises BadRequest with what to change, Forbidden if the client id may not create it, and RateUnavailable.
     """
     request = requests.payout(services, owner, draft)
-    check_payer((request,), terms.payer, "payerWallet")
-    return _create_and_build(services, owner, (replace(request, payer=terms.payer),), terms, batched=False)
+    check_payer((request,), options.wallet, "payerWallet")
+    return _create_and_pay(services, owner, (request,), options, fee)
 
 
 def pay_batch(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraft) -> Prepared:
@@ -67,26 +59,26 @@ def pay_batch(services: Services, owner: Owner, viewer: Viewer, draft: BatchDraf
         return _pay_stored(services, owner, viewer, draft)
     created = requests.payouts(services, owner, draft.drafts)
     check_together(created)
-    check_payer(created, draft.terms.payer, "payer")
-    with_payer = tuple(replace(each, payer=draft.terms.payer) for each in created)
-    return _create_and_build(services, owner, with_payer, draft.terms, batched=True)
+    check_payer(created, draft.payer, "payer")
+    return _create_and_pay(services, owner, created, PayOptions(draft.payer), draft.fee, by_batch=True)
 
 
-def _create_and_build(
-    services: Services, owner: Owner, created: Sequence[Request], terms: Terms, *, batched: bool
+def _create_and_pay(
+    services: Services,
+    owner: Owner,
+    created: Sequence[Request],
+    options: PayOptions,
+    requested: Fee,
+    *,
+    by_batch: bool = False,
 ) -> Prepared:
-    fee, now = _fee_of(services, owner, created, terms), services.clock()
-    owed = [Owed(being_paid(request, fee, now), request.amount, fee) for request in created]
+    fee, now = _fee_of(services, owner, created, requested), services.clock()
+    owed = [Owed(being_paid(replace(each, payer=options.wallet), fee, now), each.amount, fee) for each in created]
     quotes = conversions.first_quotes(services, owed)
     positions = conversions.price_owed(services, owed, quotes)
-    if batched:
+    if by_batch:
         check_fits(positions)
-    options = PayOptions(terms.payer, terms.source)
-    if batched:
-        built = own(services, positions, options, batched=True)
-    else:
-        built = crosschain.one(services, positions[0], options)
-    prepared = prepare(positions, options, built)
+    prepared = prepare_checkout(services, Cart(positions, by_batch=by_batch), options)
     requests.save_many(services, [each.request for each in owed], tuple(quotes.values()))
     return prepared
 
@@ -98,14 +90,13 @@ def _pay_stored(services: Services, owner: Owner, viewer: Viewer, draft: BatchDr
     check_for_wallets(stored)
     check_unpaid(stored)
     check_together(stored)
-    check_payer(stored, draft.terms.payer, "payer")
-    fee = _fee_of(services, owner, stored, draft.terms)
+    check_payer(stored, draft.payer, "payer")
+    fee = _fee_of(services, owner, stored, draft.fee)
     owed = [Owed(request, remaining(request), fee) for request in stored]
     quotes, unwritten = conversions.renew_quotes(services, owed)
     positions = conversions.price_owed(services, owed, quotes)
     check_fits(positions)
-    options = PayOptions(draft.terms.payer)
-    prepared = prepare(positions, options, own(services, positions, options, batched=True))
+    prepared = prepare_checkout(services, Cart(positions, by_batch=True), PayOptions(draft.payer))
     mine = [request for request in stored if may(owner, Use.CHANGE, request)]
     changed = [being_paid(request, fee, services.clock()) for request in mine]
     written = [*unwritten, *(new for new, old in zip(changed, mine, strict=True) if new != old)]
@@ -128,10 +119,10 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
     return [unlock_request(services, alone[request_id]) for request_id in request_ids]
 
 
-def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], terms: Terms) -> Fee:
+def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], requested: Fee) -> Fee:
     """The fee on all of them. Raises BadRequest, and Forbidden for what a limited client id may not pay or ask for."""
     family, escrows = family_of(currency_of(paid[0])), services.settings.escrow_contracts
-    fee = fees.resolve(terms.fee, owner.settings.fee, family, escrows)
+    fee = fees.resolve(requested, owner.settings.fee, family, escrows)
     requests.check_limits(services, owner, paid, fee.address if fee.is_charged else None)
     requests.check_fee_addresses(services, ((request, fee) for request in paid))
     return fee

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from chalicelib.base.addresses import same_address
-from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.flows import BatchDraft
 from chalicelib.checkout.payouts.rules import MOST_AT_ONCE
 from chalicelib.checkout.pipeline import Prepared
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.checkout.schemas.facts import batch_facts, conversion_answers, single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import Wallet
 from chalicelib.checkout.schemas.pay import BatchMetadata, ConversionAnswer, FeeFields, PayMetadata, SourceFields
@@ -71,8 +72,8 @@ class Payout(PayoutItem, FeeFields, SourceFields):
         return self
 
     @property
-    def terms(self) -> Terms:
-        return Terms(self.payerWallet or self.payerAddress, self.fee, self.source)
+    def options(self) -> PayOptions:
+        return PayOptions(self.payerWallet or self.payerAddress, self.source)
 
     def draft(self) -> Draft:
         """The body as plain values."""
@@ -105,7 +106,7 @@ class PayoutBatch(FeeFields):
         """The body as plain values."""
         drafts = tuple(Draft(each.item) for each in self.requests or ())
         request_ids = tuple(each.lower() for each in self.requestIds or ())
-        return BatchDraft(drafts, request_ids, Terms(self.payer, self.fee))
+        return BatchDraft(drafts, request_ids, self.payer, self.fee)
 
 
 class PayoutCreated(Output):
@@ -145,7 +146,7 @@ class PayoutBatchCreated(Output):
 
 def payout_answer(prepared: Prepared, value_form: ValueForm) -> PayoutCreated:
     """A payout with its transactions. `approvalTransactionIndex` is null if the wallet needs no approval."""
-    request = prepared.positions[0].owed.request
+    request = prepared.cart.positions[0].owed.request
     known = {"approvalTransactionIndex": None} if prepared.holdings is not None else {}
     return PayoutCreated(
         requestId=request.request_id,
@@ -167,7 +168,7 @@ def batch_answer(prepared: Prepared, approvals: ValueForm, payment: ValueForm) -
         ERC20ApprovalTransactions=granting,
         batchPaymentTransaction=paying,
         transactions=[*granting, paying],
-        requests=[_answer_paid(each) for each in prepared.positions],
+        requests=[_answer_paid(each) for each in prepared.cart.positions],
         **facts,
     )
 

@@ -1,17 +1,14 @@
 """Builds the transactions that pay a request, and finds the routes by which it can be paid."""
 
-from dataclasses import replace
-
 from chalicelib.base.errors import BadRequest, Conflict, Locked
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import Token, dollar, token_with_id
 from chalicelib.checkout import flows as checkout
-from chalicelib.checkout.crosschain import flows as crosschain
-from chalicelib.checkout.pipeline import Prepared, prepare
+from chalicelib.checkout.pipeline import Prepared, prepare_checkout
 from chalicelib.checkout.requests.rules import Part, amount_due, fee_of, seconds_to_confirm
-from chalicelib.checkout.rules import PayOptions, check_creator
+from chalicelib.checkout.rules import Cart, PayOptions, check_creator
 from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.locking import unlock_request
@@ -26,7 +23,7 @@ from chalicelib.payments.links.flows import require_payable
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Link, Payable, PayableLink
 from chalicelib.payments.payable import conversions
-from chalicelib.payments.payable.rules import Owed, Position, being_paid, check_payer
+from chalicelib.payments.payable.rules import Owed, being_paid, check_payer
 from chalicelib.payments.rates.flows import current_or_none
 from chalicelib.payments.rates.rules import value_of
 from chalicelib.payments.requests import flows as requests
@@ -80,17 +77,16 @@ def pay(
         if part.amount is not None or part.fee.is_charged:
             raise BadRequest("A commerce payment is authorized as a whole, and its fee is taken from what is captured")
         return checkout.pay_by_escrow(services, payable, options)
-    position, is_capped = _due(services, loaded, payable, owner, options, part, account)
+    cart = _cart_of(services, loaded, payable, owner, options, part, account)
+    (position,) = cart.positions
     owed, source = position.owed, source_for(position.due.token, options.source)
     made: Prepared | Offer | GaslessPayment
     if options.is_gasless:
         made = gasless.offer(services, owner, position, options.wallet)
     elif source is not None and owner.uses_payment_intents:
-        made = payment_intents.offer(
-            services, owner, position, source, payer_of(options.wallet, None)
-        )
+        made = payment_intents.offer(services, owner, position, source, payer_of(options.wallet, None))
     else:
-        made = replace(_prepare_position(services, position, options), payable=payable, is_capped=is_capped)
+        made = prepare_checkout(services, cart, options)
     if payable.link is None and may(owner, Use.CHANGE, owed.request):
         _store_fee(services, owed.request, owed.fee)
     return made
@@ -100,16 +96,16 @@ def direct_route(
     services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
 ) -> DirectRoute | None:
     """How `wallet` can pay a request; None if it is paid, expired or locked, if its bank account is not chosen,
-    or if it is paid through the escrow. Raises as `prepare`."""
+    or if it is paid through the escrow. Raises as `prepare_checkout`."""
     loaded, payable = load_request(services, name, viewer)
     if payable.commerce is not None:
         return None
     try:
         options = PayOptions(wallet)
-        position, _ = _due(services, loaded, payable, owner, options, part, None)
-        made = _prepare_position(services, position, options)
+        made = prepare_checkout(services, _cart_of(services, loaded, payable, owner, options, part, None), options)
     except (Conflict, Locked, LinkClosed, LinkAwaitingChain):
         return None
+    (position,) = made.cart.positions
     owed, holdings = position.owed, made.holdings
     chain = require_network(owed.request.network)
     assert holdings is not None, "the wallet was read"
@@ -130,16 +126,12 @@ def routes(
     services: Services, name: str, owner: Owner, viewer: Viewer, wallet: str, part: Part
 ) -> tuple[DirectRoute | None, tuple[Choice, ...]]:
     """Every route by which `wallet` can pay a request: the direct one, and those from other chains. None, and none of
-    them, as for `direct_route`. Raises as `prepare`."""
+    them, as for `direct_route`. Raises as `prepare_checkout`."""
     direct = direct_route(services, name, owner, viewer, wallet, part)
-    return direct, choices(services, direct.prepared.positions[0], wallet) if direct is not None else ()
+    return direct, choices(services, direct.prepared.cart.positions[0], wallet) if direct is not None else ()
 
 
-def _prepare_position(services: Services, position: Position, options: PayOptions) -> Prepared:
-    return prepare((position,), options, crosschain.one(services, position, options))
-
-
-def _due(
+def _cart_of(
     services: Services,
     stored: Request,
     payable: Payable,
@@ -147,8 +139,8 @@ def _due(
     options: PayOptions,
     part: Part,
     account: ChosenAccount | None,
-) -> tuple[Position, bool]:
-    """What is due of a request now, and whether less is left of it than was asked to be paid.
+) -> Cart:
+    """What is due of a request now.
 
     `account` is None if nothing is to be paid yet: then no bank account is chosen.
     """
@@ -165,8 +157,7 @@ def _due(
     if payable.link is None and fee.is_charged:
         requests.check_limits(services, owner, (), fee.address)
     requests.check_fee_addresses(services, [(request, fee)])
-    (position,) = conversions.due(services, [Owed(request, amount, fee)])
-    return position, is_capped
+    return Cart(conversions.due(services, [Owed(request, amount, fee)]), payable, is_capped=is_capped)
 
 
 def _with_account(services: Services, owner: Owner, request: Request, account: ChosenAccount) -> Request:

@@ -138,9 +138,9 @@ class RequestRoutesAnswer(Output):
 def request_pay_answer(made: Prepared, value_form: ValueForm) -> RequestPayAnswer:
     """The transactions that pay a request. `approvalTransactionIndex` is null where none is needed."""
     facts = {"approvalTransactionIndex": None, **single_facts(made)}
-    owed = made.positions[0].owed
+    owed = made.cart.positions[0].owed
     amount = amount_text(owed.amount, owed.request)
-    metadata = RequestPayMetadata(**facts, amount=amount, isAmountCapped=made.is_capped)
+    metadata = RequestPayMetadata(**facts, amount=amount, isAmountCapped=made.cart.is_capped)
     return RequestPayAnswer(transactions=transaction_answers(made, value_form), metadata=metadata)
 
 
@@ -148,14 +148,14 @@ def routes_answer(direct: DirectRoute | None, others: Sequence[Choice], settings
     """The routes of a request: the direct one, and those from other chains."""
     if direct is None:
         return RequestRoutesAnswer(routes=[], platformFee=None)
-    fee = direct.prepared.positions[0].owed.fee
+    fee = direct.prepared.cart.positions[0].owed.fee
     shown = FeeAnswer(percentage=str(fee.percentage), address=str(fee.address)) if fee.is_charged else None
     routes = [_direct(direct, settings.payment_processor), *(_answer_route(each, settings) for each in others)]
     return RequestRoutesAnswer(routes=routes, platformFee=shown)
 
 
 def _direct(route: DirectRoute, processor: str) -> PaymentRoute:
-    (position,) = route.prepared.positions
+    (position,) = route.prepared.cart.positions
     owed = position.owed
     chain = require_network(owed.request.network)
     listed = [_gas(chain, route.network_fee, route.network_fee_in_dollars)]

@@ -30,7 +30,7 @@ _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
 
 def single_facts(prepared: Prepared) -> dict[str, Any]:
     """The metadata of one payment."""
-    (position,), checkout = prepared.positions, prepared.checkout
+    (position,), checkout = prepared.cart.positions, prepared.checkout
     ((token, debit),) = checkout.debits.items()
     facts = {**steps_facts(prepared), **route_facts(prepared)}
     facts["paymentTransactionIndex"] = len(checkout.transactions) - 1
@@ -71,7 +71,8 @@ def batch_facts(prepared: Prepared) -> dict[str, Any]:
 
 def conversion_answers(prepared: Prepared) -> dict[str, Any]:
     """The field that lists how the payments of a batch are converted; absent if none is."""
-    listed = [conversion_answer(each, each.converted) for each in prepared.positions if each.converted is not None]
+    positions = prepared.cart.positions
+    listed = [conversion_answer(each, each.converted) for each in positions if each.converted is not None]
     return {"conversions": listed} if listed else {}
 
 
@@ -117,8 +118,7 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
     if prepared.on_tron:
         facts["approvalFeeLimit"] = str(APPROVAL_FEE_LIMIT)
         facts["paymentFeeLimit"] = str(prepared.checkout.fee_limit)
-    is_commerce = prepared.payable is not None and prepared.payable.commerce is not None
-    if len(checkout.transactions) > 1 and not prepared.on_tron and not is_commerce:
+    if len(checkout.transactions) > 1 and not prepared.on_tron and prepared.cart.call is None:
         facts["calls"] = _calls(prepared)
     if prepared.simulation is not None:
         facts["simulation"] = _simulation(prepared.simulation)
@@ -126,7 +126,7 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         facts |= _wallet_facts(prepared, prepared.holdings)
     if prepared.eoa is not None:
         facts["eoaApprovalRequired"] = bool(prepared.eoa.approvals)
-        facts["eoaExplanation"] = [explanation_answer(each) for each in prepared.eoa_explanations]
+        facts["eoaExplanation"] = [explanation_answer(each) for each in prepared.eoa.explanations]
     if prepared.safe_explanation is not None:
         facts["safeExplanation"] = explanation_answer(prepared.safe_explanation)
     return facts
@@ -166,7 +166,9 @@ def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
         "estimatedNetworkFee": format_amount(network_fee, coin),
     }
     tokens = [(token, debit) for token, debit in checkout.debits.items() if not token.is_native]
-    if tokens and not (prepared.routes and len(prepared.positions) > 1):  # those of a multicall go to several contracts
+    if tokens and not (
+        prepared.routes and len(prepared.cart.positions) > 1
+    ):  # those of a multicall go to several contracts
         facts["hasEnoughAllowance"] = all(wallet.tokens[token.address].allowance >= debit for token, debit in tokens)
     return facts
 

@@ -48,8 +48,9 @@ def pay_answer(made: Prepared, value_form: ValueForm) -> PayAnswer | BatchPayAns
 def single_answer(made: Prepared, value_form: ValueForm) -> PayAnswer:
     """The response to `/pay` of a link of one payment."""
     facts = single_facts(made)
-    if made.payable is not None and made.payable.commerce is not None:
-        facts["commerce"] = commerce_terms(made.payable.commerce)
+    payable = made.cart.payable
+    if payable is not None and payable.commerce is not None:
+        facts["commerce"] = commerce_terms(payable.commerce)
     if made.routes:
         facts["rawStep"] = raw_step(made, _link(made).token)
     return PayAnswer(
@@ -62,12 +63,12 @@ def single_answer(made: Prepared, value_form: ValueForm) -> PayAnswer:
 
 
 def _link(made: Prepared) -> Link:
-    assert made.payable is not None and made.payable.link is not None, "it pays a link"
-    return made.payable.link
+    assert made.cart.link is not None, "it pays a link"
+    return made.cart.link
 
 
 def _multicall_facts(made: Prepared) -> dict[str, Any]:
-    link, parts = _link(made), made.parts
+    link, parts = _link(made), made.cart.children
     ((token, debit),) = made.checkout.debits.items()
     routes = made.routes or (None,) * len(parts)
     children = [_child(position, part, token, routes[position]) for position, part in enumerate(parts)]

@@ -8,7 +8,8 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.checkout.payouts import flows
-from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.flows import BatchDraft
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.rates.rules import RateUnavailable
 from chalicelib.payments.requests.creation import Draft
@@ -27,11 +28,11 @@ OWNER, VIEWER = Owner("acct", None, None), Viewer("acct", None)
 
 def drafts(count: int, invoice: str = "fUSDC-sepolia", payment: str = "fUSDC-sepolia", amount: str = "1") -> BatchDraft:
     one = Draft(Item(amount, None, PAYEE, invoice, payment))
-    return BatchDraft((one,) * count, (), Terms(None, Fee()))
+    return BatchDraft((one,) * count, (), None, Fee())
 
 
 def named(*requests: Request) -> BatchDraft:
-    return BatchDraft((), tuple(each.request_id for each in requests), Terms(None, Fee()))
+    return BatchDraft((), tuple(each.request_id for each in requests), None, Fee())
 
 
 def in_memory(**settings: Any) -> World:
@@ -55,9 +56,9 @@ def test_creating_two_hundred_by_a_quoted_rate_takes_no_more_and_reads_one_rate(
         with counted(client) as calls:
             made = flows.pay_batch(world.services, OWNER, VIEWER, drafts(200, "USD"))
         assert dict(calls.by_operation) == {"BatchGetItem": 2, "BatchWriteItem": 8, "TransactWriteItems": 5}
-        last = made.positions[-1].owed.request.request_id
+        last = made.cart.positions[-1].owed.request.request_id
         (quote,) = world.services.store.query(Quote, Quote.KEY.all(request_id=last))
-        assert made.positions[-1].converted is not None and made.positions[-1].converted.ends_at == quote.ends_at
+        assert made.cart.positions[-1].converted is not None and made.cart.positions[-1].converted.ends_at == quote.ends_at
 
 
 def test_paying_two_hundred_stored_ones_takes_three_transactions() -> None:
@@ -80,9 +81,9 @@ def test_direct_quoted_and_converted_payments_are_mixed() -> None:
         Item("0.1", None, PAYEE, "ETH-mainnet", "ETH-mainnet"),
         Item("5", None, PAYEE, "USD", "ETH-mainnet"),
     ]
-    draft = BatchDraft(tuple(map(Draft, items)), (), Terms(None, Fee()))
+    draft = BatchDraft(tuple(map(Draft, items)), (), None, Fee())
     on_mainnet = flows.pay_batch(world.services, OWNER, VIEWER, draft)
-    assert [each.converted.way if each.converted else None for each in on_mainnet.positions] == [
+    assert [each.converted.way if each.converted else None for each in on_mainnet.cart.positions] == [
         "on_chain",
         None,
         None,
@@ -91,7 +92,7 @@ def test_direct_quoted_and_converted_payments_are_mixed() -> None:
     (payment,) = on_mainnet.checkout.payments
     assert amounts({"data": payment.data}) == [[10 * 10**8], [10**6], [10**17], [5 * 10**8]]
     items = [Item("10", None, PAYEE, "USD", "fUSDC-sepolia"), Item("5", None, PAYEE, "USD", "ETH-sepolia-sepolia")]
-    draft = BatchDraft(tuple(map(Draft, items)), (), Terms(None, Fee()))
+    draft = BatchDraft(tuple(map(Draft, items)), (), None, Fee())
     (payment,) = flows.pay_batch(world.services, OWNER, VIEWER, draft).checkout.payments
     assert amounts({"data": payment.data}) == [[10_003_000], [2 * 10**15]]
 
@@ -111,7 +112,7 @@ def test_without_a_rate_nothing_is_written() -> None:
     with pytest.raises(RateUnavailable):
         flows.pay_batch(world.services, OWNER, VIEWER, drafts(3, "USD"))
     with pytest.raises(RateUnavailable):
-        flows.pay_out(world.services, OWNER, drafts(1, "USD").drafts[0], Terms(None, Fee()))
+        flows.pay_out(world.services, OWNER, drafts(1, "USD").drafts[0], PayOptions(None), Fee())
     assert not world.services.store._records  # type: ignore[attr-defined]
 
 
@@ -128,4 +129,4 @@ def test_a_payment_that_is_recorded_meanwhile_is_not_paid_again() -> None:
 
     store.write = late  # type: ignore[method-assign]
     made = flows.pay_batch(world.services, OWNER, VIEWER, named(*requests))
-    assert [each.due.amount for each in made.positions] == [12_500_000, 500_000, 12_500_000]
+    assert [each.due.amount for each in made.cart.positions] == [12_500_000, 500_000, 12_500_000]

@@ -12,7 +12,7 @@ from chalicelib.base.money import BaseUnits, Fee, format_amount
 from chalicelib.chains.calldata.conversions.proxy import Conversion
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.checkout.payouts import flows as paying_out
-from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.flows import BatchDraft
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
@@ -183,7 +183,7 @@ def test_without_the_bank_account_it_is_refused(payment_intents: PaymentIntents)
 def test_a_payout_is_paid_by_its_id_and_in_no_batch_meanwhile(payment_intents: PaymentIntents) -> None:
     other = payment_intents.new_request()
     payment_intents.accept(signed_for(payment_intents, payment_intents.new_request()))
-    batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), Terms(PAYER, Fee()))
+    batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), PAYER, Fee())
     with pytest.raises(Locked, match="is being paid by payment intent"):
         paying_out.pay_batch(payment_intents.services, payment_intents.owner, VIEWER, batch)
 

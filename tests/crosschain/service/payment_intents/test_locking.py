@@ -13,7 +13,7 @@ from chalicelib.base.money import Fee
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.checkout.payouts import flows as paying_out
-from chalicelib.checkout.payouts.flows import BatchDraft, Terms
+from chalicelib.checkout.payouts.flows import BatchDraft
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
@@ -193,7 +193,7 @@ def test_a_batch_of_payouts_asks_too(payment_intents: PaymentIntents) -> None:
     other = payment_intents.new_request()
     payment_intents.begun()
     payment_intents.balances.clear()
-    batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), Terms(WALLET, Fee()))
+    batch = BatchDraft((), (payment_intents.request.request_id, other.request_id), WALLET, Fee())
     with pytest.raises(Locked):
         paying_out.pay_batch(payment_intents.services, BY_KEY, VIEWER, batch)
     payment_intents.world.advance(LATER)

@@ -67,7 +67,7 @@ def test_exactly_a_dollar_is_enough_and_a_unit_less_is_not(source: SourceToken) 
 
 
 def test_what_a_contract_converts_is_neither_offered_nor_accepted_from_another_chain(world: Bridged) -> None:
-    position = world.prepare(world.link()).positions[0]
+    position = world.prepare(world.link()).cart.positions[0]
     assert is_offered(position)
     check_bridged(position)
     conversion = Conversion(("USD", "USDC"), position.due.debit, 1)
