@@ -30,17 +30,20 @@ RIGHT = """
         pass
 """
 
+SPREAD = ("-p", "xdist", "-n", "2", "--dist", "loadgroup")
+"""How `make test` spreads tests over processes, which changes their names and how a run ends."""
+
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 
-def run_twice(folder: Path, options: str = "", **files: str) -> subprocess.CompletedProcess[str]:
-    """The tests over two processes as `make test` runs them, then those that failed."""
-    (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")
+def run_twice(folder: Path, *options: str, **files: str) -> subprocess.CompletedProcess[str]:
+    """The tests, then those that failed."""
+    (folder / "pytest.ini").touch()
     (folder / "conftest.py").write_text(
         "import pytest\n"
         "pytest_plugins = ('tests.alone',)\n"
@@ -51,7 +54,7 @@ def run_twice(folder: Path, options: str = "", **files: str) -> subprocess.Compl
     )
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text("\n".join(line.removeprefix("    ") for line in text.splitlines()))
-    run(folder, "pytest", "-p", "no:schemathesis", "-p", "no:randomly", "-n", "2", "--dist", "loadgroup")
+    run(folder, "pytest", *options)
     return run(folder, "tests.alone")
 
 
@@ -63,7 +66,7 @@ def test_a_test_that_passes_alone_passes_the_gate_and_is_named(tmp_path: Path) -
 
 
 def test_a_test_that_fails_again_fails_the_gate(tmp_path: Path) -> None:
-    again = run_twice(tmp_path, racy=RACY, wrong=WRONG)
+    again = run_twice(tmp_path, *SPREAD, racy=RACY, wrong=WRONG)
     assert again.returncode == 1
     assert "passed only alone: test_racy.py::test_fails_once\n" in again.stdout
     assert "failed alone too: test_wrong.py::test_always_fails[a@b.test]\n" in again.stdout
@@ -75,7 +78,7 @@ def test_a_file_that_cannot_be_imported_fails_the_gate(tmp_path: Path) -> None:
 
 
 def test_a_run_that_broke_off_has_nothing_to_run_again(tmp_path: Path) -> None:
-    again = run_twice(tmp_path, "--exitfirst", racy=RACY, right=RIGHT)
+    again = run_twice(tmp_path, *SPREAD, "--exitfirst", racy=RACY, right=RIGHT)
     assert again.returncode == 1
     assert "nothing to run again" in again.stderr
 

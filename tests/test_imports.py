@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.support.sources import nodes_of, reads_code, tree_of
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
@@ -134,6 +136,7 @@ def test_a_worker_loads_no_view_and_no_model_and_little_else(name: str, loaded: 
     assert len(ours) <= most, f"{count}: import inside a function what few messages need, or raise it: {sorted(ours)}"
 
 
+@reads_code
 @pytest.mark.parametrize("name", REQUIREMENTS)
 def test_the_service_imports_every_package_that_it_ships(name: str) -> None:
     wanted = IMPORT_NAMES.get(name, name.replace("-", "_"))
@@ -144,7 +147,7 @@ def test_the_service_imports_every_package_that_it_ships(name: str) -> None:
 def imported_by(path: Path) -> set[str]:
     """The packages that a module imports, at its head or inside a function."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -152,35 +155,36 @@ def imported_by(path: Path) -> set[str]:
     return names
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """The files of this project that a Python module or a script of the page imports, wherever it does."""
+def imports_of(path: Path, files: Set[str]) -> Iterator[str]:
+    """Those of the project's files that a Python module or a script of the page imports, wherever it does."""
     if path.suffix == ".js":
         for name in re.findall(r'(?:from|import\()\s*"(\./[^"]+)"', path.read_text()):
             yield str((path.parent / name).relative_to(ROOT))
         return
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module:
-            folder = ROOT.joinpath(*node.module.split("."))
-            names = [folder.with_suffix(".py"), *((folder / each.name).with_suffix(".py") for each in node.names)]
-            yield from (str(file.relative_to(ROOT)) for file in names if file.is_file())
+            folder = node.module.replace(".", "/")
+            yield from files & {f"{folder}.py", *(f"{folder}/{each.name}.py" for each in node.names)}
 
 
+@reads_code
 def test_no_files_import_each_other_in_a_circle() -> None:
     files = [*MODULES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "chalicelib").rglob("*.js")]
-    files = [path for path in files if "node_modules" not in path.parts]
-    graph = {str(path.relative_to(ROOT)): set(imports_of(path)) for path in files}
+    named = {str(path.relative_to(ROOT)): path for path in files if "node_modules" not in path.parts}
+    graph = {name: set(imports_of(path, named.keys())) for name, path in named.items()}
     assert sum(map(len, graph.values())) > 3000
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
 
 
+@reads_code
 def test_a_module_says_in_its_first_line_what_it_holds_and_stays_short() -> None:
-    wrong = {str(path.relative_to(ROOT)): found for path in MODULES if (found := list(flaws(path.read_text())))}
+    wrong = {str(path.relative_to(ROOT)): found for path in MODULES if (found := list(flaws(tree_of(path), path.read_text())))}
     assert not wrong
 
 
-def flaws(text: str) -> Iterator[str]:
+def flaws(tree: ast.Module, text: str) -> Iterator[str]:
     """What is wrong with the first line and the length of a module."""
-    said = ast.get_docstring(ast.parse(text))
+    said = ast.get_docstring(tree)
     if not said:
         yield "it has no docstring"
     elif said.splitlines()[0].rstrip()[-1] not in ".:":
@@ -200,4 +204,4 @@ def flaws(text: str) -> Iterator[str]:
     ],
 )
 def test_each_flaw_of_a_module_is_found(text: str, count: int) -> None:
-    assert len(list(flaws(text))) == count
+    assert len(list(flaws(ast.parse(text), text))) == count

@@ -8,8 +8,6 @@ import time
 import timeit
 from pathlib import Path
 
-import pytest
-
 from tests.support.left_behind import MEMOS, Process
 from tests.support.patience import measure
 
@@ -36,8 +34,8 @@ def run(folder: Path, tests: str) -> str:
     (folder / "test_it.py").write_text(
         "import os, time\nimport pytest\nfrom chalicelib import product\n" + textwrap.dedent(tests) + "\n\ndef test_after():\n    pass\n"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": ""}
-    options = ["-p", "tests.support.left_behind", "-p", "no:schemathesis", "-p", "no:randomly", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    options = ["-p", "tests.support.left_behind", "-p", "no:cacheprovider", "-rA", "--rootdir", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -45,21 +43,23 @@ def run(folder: Path, tests: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("left", "expected"),
-    [
-        ("os.environ['LEFT_LIMIT'] = '7'", "environment variable LEFT_LIMIT"),
-        ("product.LIMIT = 2", "chalicelib.product.LIMIT"),
-        ("product.MORE = 2", "chalicelib.product.MORE"),
-        ("product.KNOWN['a'] = 1", "chalicelib.product.KNOWN"),
-        ("product.Sender.send = lambda self: 2", "chalicelib.product.Sender.send"),
-        ("time.monotonic = lambda: 1.0", "time.monotonic"),
-    ],
-)
-def test_a_test_that_changes_what_others_see_is_named_with_what_it_changed(tmp_path: Path, left: str, expected: str) -> None:
-    said = run(tmp_path, f"def test_leaves():\n    {left}")
-    assert f"test_it.py::test_leaves leaves behind: {expected}\n" in said
-    assert "ERROR test_it.py::test_leaves" in said
+LEFT = {
+    "os.environ['LEFT_LIMIT'] = '7'": "environment variable LEFT_LIMIT",
+    "product.LIMIT = 2": "chalicelib.product.LIMIT",
+    "product.MORE = 2": "chalicelib.product.MORE",
+    "product.KNOWN['a'] = 1": "chalicelib.product.KNOWN",
+    "product.Sender.send = lambda self: 2": "chalicelib.product.Sender.send",
+    "time.monotonic = lambda: 1.0": "time.monotonic",
+}
+"""What tests leave behind, and how it is named."""
+
+
+def test_a_test_that_changes_what_others_see_is_named_with_what_it_changed(tmp_path: Path) -> None:
+    tests = [f"def test_leaves_{number}():\n    {left}" for number, left in enumerate(LEFT)]
+    said = run(tmp_path, "\n\n".join(tests))
+    for number, expected in enumerate(LEFT.values()):
+        assert f"test_it.py::test_leaves_{number} leaves behind: {expected}\n" in said
+        assert f"ERROR test_it.py::test_leaves_{number}" in said
 
 
 def test_a_cache_that_was_filled_while_something_was_patched_is_named(tmp_path: Path) -> None:
@@ -67,18 +67,20 @@ def test_a_cache_that_was_filled_while_something_was_patched_is_named(tmp_path: 
     assert "test_fills leaves behind: chalicelib.product.limit() is cached, and was computed from something that is no more" in said
 
 
-@pytest.mark.parametrize(
-    "harmless",
-    [
-        "monkeypatch.setattr(product, 'LIMIT', 2)",
-        "monkeypatch.setenv('LEFT_LIMIT', '7')",
-        "monkeypatch.setitem(product.KNOWN, 'a', 1)",
-        "product.limit()",
-        "import email.policy",
-    ],
+HARMLESS = (
+    "monkeypatch.setattr(product, 'LIMIT', 2)",
+    "monkeypatch.setenv('LEFT_LIMIT', '7')",
+    "monkeypatch.setitem(product.KNOWN, 'a', 1)",
+    "product.limit()",
+    "import email.policy",
 )
-def test_what_is_put_back_is_not_left_behind(tmp_path: Path, harmless: str) -> None:
-    assert "leaves behind" not in run(tmp_path, f"def test_harmless(monkeypatch):\n    {harmless}")
+
+
+def test_what_is_put_back_is_not_left_behind(tmp_path: Path) -> None:
+    tests = [f"def test_harmless_{number}(monkeypatch):\n    {each}" for number, each in enumerate(HARMLESS)]
+    said = run(tmp_path, "\n\n".join(tests))
+    assert all(f"PASSED test_it.py::test_harmless_{number}" in said for number in range(len(HARMLESS)))
+    assert "leaves behind" not in said
 
 
 FIXTURE = """

@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.patience import LEAST, MOST, VARIABLE, calibrate, measure, milliseconds, patience, wait_for
+from tests.support.sources import nodes_of, reads_code
 
 ROOT = Path(__file__).parent.parent
 SHORT = 2
@@ -45,9 +46,9 @@ FILES = [
 """The tests."""
 
 
-def bare(tree: ast.AST) -> Iterator[tuple[str, float]]:
+def bare(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, float]]:
     """The limits of waits that are numbers: what waits, and the number."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="wait")) if name in OF_VIRTUAL_TIME:
                 continue
@@ -70,10 +71,11 @@ def _number(limit: ast.expr) -> list[float]:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
+@reads_code
 def test_no_wait_has_a_bare_number_as_its_limit() -> None:
     refused = {}
     for path in FILES:
-        name, found = path.relative_to(ROOT).as_posix(), list(bare(ast.parse(path.read_text())))
+        name, found = path.relative_to(ROOT).as_posix(), list(bare(nodes_of(path)))
         pauses = [each for each in found if each[0] == "wait_for_timeout" and each[1] > POLL_MILLISECONDS]
         others = [each for each in found if each[0] != "wait_for_timeout" and each[1] > SHORT]
         left = [each for each in others if each[0] != "sleep" or name not in ASLEEP]
@@ -100,7 +102,7 @@ def test_no_wait_has_a_bare_number_as_its_limit() -> None:
     ],
 )
 def test_bare_numbers_are_found(code: str, expected: list[tuple[str, float]]) -> None:
-    assert list(bare(ast.parse(code))) == expected
+    assert list(bare(ast.walk(ast.parse(code)))) == expected
 
 
 def test_every_exception_is_one() -> None:

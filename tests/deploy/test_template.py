@@ -30,6 +30,7 @@ from infra.local.cloud import Cloud
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of
 from infra.stacks import split_into_stacks
 from infra.template import whole_template
+from tests.support.sources import nodes_of, reads_code
 
 STAGE = "template"  # which no other test makes in the cloud that they share
 PREFIX = f"payment-requests-{STAGE}"
@@ -195,6 +196,7 @@ def test_every_network_has_an_alarm_of_its_lag_five_minutes_above_what_is_normal
             assert (alarms[each.name]["Statistic"], alarms[each.name]["Period"]) == ("Maximum", 60)
 
 
+@reads_code
 def test_every_alarm_by_a_metric_of_our_own_waits_for_what_the_code_writes() -> None:
     """CloudWatch does not tell whether a metric is ever written."""
     assert not COUNTED_LINES.keys() - warnings_and_errors()
@@ -259,7 +261,7 @@ def warnings_and_errors() -> set[str]:
     return {
         str(node.args[0].value)
         for path in (ROOT / "chalicelib").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("warning", "error")
         if node.args and isinstance(node.args[0], ast.Constant)
     }

@@ -5,12 +5,14 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.docs.documents import ROOT
+from tests.support.sources import nodes_of, reads_code, tree_of
+
+pytestmark = reads_code
 
 FOLDERS = ("chalicelib", "infra", "tests")
 PYTHON = [ROOT / "app.py", *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
@@ -36,14 +38,9 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
     """The functions and methods of a module that are no properties."""
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef) and not any("property" in ast.unparse(each) for each in node.decorator_list):
             yield node
 
@@ -75,7 +72,7 @@ def test_functions_are_named_by_what_they_do_or_return() -> None:
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in PRODUCT
-        for node in functions_of(tree_of(path))
+        for node in functions_of(path)
         if hides_what_is_done(node.name)
     }
     assert not found, "a function is a verb and a noun, or the noun of what it returns"
@@ -112,7 +109,7 @@ def test_no_local_name_hides_a_function_of_its_module() -> None:
         for node in tree_of(path).body:
             if isinstance(node, ast.ImportFrom):
                 known |= {each.asname or each.name for each in node.names if each.name in defined.get(node.module or "", ())}
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef):
                 hidden += (f"{path}:{node.lineno} {node.name}: {name}" for name in names_bound_in(node) & known)
     assert not hidden, hidden
@@ -122,7 +119,7 @@ def test_functions_are_short_and_take_few_arguments() -> None:
     """At most 50 lines, and seven arguments: more become a frozen dataclass."""
     found = list[str]()
     for path in PRODUCT:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
                 arguments = {each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
                 lines, number = node.end_lineno - node.lineno + 1, len(arguments - {"self", "cls"})
@@ -144,7 +141,7 @@ def test_files_that_docstrings_name_exist() -> None:
     texts = {
         (path, node.value.value)
         for path in PRODUCT
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
     named = {(path.name, name) for path, text in texts for name in PATH.findall(text)}
@@ -153,7 +150,7 @@ def test_files_that_docstrings_name_exist() -> None:
 
 def imports_of(path: Path, modules: set[str]) -> Iterator[tuple[str, str]]:
     """The modules of this project that a file imports as a whole, each with the name that it has there."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             for each in node.names:
                 if f"{node.module}.{each.name}" in modules:

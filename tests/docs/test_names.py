@@ -61,6 +61,7 @@ from tests.fakes.compliance import BANK, PERSON
 from tests.fakes.offramps import load_order, store_order
 from tests.fakes.recurring import store_recurring
 from tests.fakes.world import PAYEE, START, World, draft
+from tests.support.sources import nodes_of, reads_code
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
 OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "ESCROW_RUNTIME", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY"}
@@ -90,7 +91,7 @@ def code_texts() -> set[str]:
     """Every text that the product writes into a field `code` of an error."""
     found = set(_SENTENCES)
     for path in (ROOT / "chalicelib").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             match node:
                 case ast.keyword(arg="code", value=ast.Constant(value=str(text))):
                     found.add(text)
@@ -392,6 +393,7 @@ def test_every_error_is_in_the_table_with_its_status() -> None:
     assert sorted(documented) == sorted((each.status, each.__name__) for each in ours)
 
 
+@reads_code
 def test_every_error_code_is_in_the_table_and_nothing_else_is() -> None:
     documented = [code for codes, _ in API.rows("Code", "Meaning") for code in named(codes)]
     assert sorted(documented) == sorted(code_texts())

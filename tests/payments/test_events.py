@@ -37,6 +37,7 @@ from tests.fakes.commerce import new_payment
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.world import START, TERMS, draft
 from tests.recurring import schedules
+from tests.support.sources import nodes_of, reads_code
 
 CONTEXT = EventContext(START, lambda n: b"\7" * n, "https://explorer.example", "service-network")
 HASH = "0x" + "aa" * 32
@@ -145,12 +146,13 @@ def test_the_end_of_a_commerce_payment_states_its_token_which_is_its_invoice_cur
 # --- the builder ---
 
 
+@reads_code
 def test_payment_failed_is_built_in_one_place() -> None:
     """Whoever fails a payment has to say what it counts for in the units of the invoice."""
     texts = {
         (path.name, node.value)
         for path in Path(chalicelib.__path__[0]).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert {name for name, text in texts if text == "payment.failed"} == {

@@ -23,6 +23,7 @@ from chalicelib.commerce.core.expiry import (
 from chalicelib.commerce.core.records import OperationKind
 from tests.fakes.commerce import new_payment
 from tests.fakes.world import START
+from tests.support.sources import nodes_of, reads_code
 
 MOMENT = timedelta(microseconds=1)
 NEW = new_payment(START)
@@ -73,13 +74,14 @@ def test_the_entry_of_a_wallet_that_may_pay_is_kept_for_a_week_and_that_of_the_b
     assert vanishes_at(replace(NEW, buyer=None)) == NEW.pre_approval_expiry + KEPT_AFTER == NEW.pre_approval_expiry + timedelta(days=7)
 
 
+@reads_code
 def test_no_other_file_compares_these_times() -> None:
     names = {"pre_approval_expiry", "authorization_expiry", "refund_expiry"}
     root = Path(chalicelib.__path__[0])
     found = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Compare) and names & {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
     }
     assert not found, f"call chalicelib/commerce/core/expiry.py from {found}"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sources import reads_code, tree_of
+
 ROOT = Path(__file__).parents[3]
 KEY_NAMES = {
     "Key", "KeyPattern", "KeyRange", "PAYMENTS", "IDENTITY", "SESSIONS", "WEBHOOKS", "OPS", "KEYS", "TABLES",
@@ -55,11 +57,12 @@ def _may_make_keys(path: Path) -> bool:
     return of_room or name.startswith(GENERIC) or "node_modules" in name
 
 
+@reads_code
 def test_modules_read_by_name_alone() -> None:
     found = [
         f"{path.relative_to(ROOT)} {offence}"
         for path in _modules()
-        for offence in offences(ast.parse(path.read_text()))
+        for offence in offences(tree_of(path))
     ]
     assert not found, f"{'; '.join(found)}. Call a named read of a store.py, or add one."
 

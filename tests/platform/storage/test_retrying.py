@@ -13,6 +13,7 @@ from chalicelib.platform.storage.retrying import retry, retry_conflicts, try_wri
 from chalicelib.platform.storage.store import Delete, WriteConflict
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import START
+from tests.support.sources import reads_code, tree_of
 
 RECORD = LastUse("key", START)
 LATER = START + timedelta(minutes=1)
@@ -137,21 +138,22 @@ def test_a_write_that_may_conflict_says_whether_it_was_written() -> None:
     assert store.get(LastUse, LastUse("other", START).key) is None
 
 
-def loops_with_conflicts(source: str) -> Iterator[str]:
+def loops_with_conflicts(tree: ast.Module) -> Iterator[str]:
     """The functions in which a loop names WriteConflict or try_write."""
-    for function in ast.walk(ast.parse(source)):
+    for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             inside = (each for loop in ast.walk(function) if isinstance(loop, LOOPS) for each in ast.walk(loop))
             if {getattr(each, "id", None) or getattr(each, "attr", None) for each in inside} & {"WriteConflict", "try_write"}:
                 yield function.name
 
 
+@reads_code
 def test_no_other_loop_repeats_what_met_a_conflict() -> None:
     files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     found = {
         f"{name}: {function}"
         for name, path in files.items()
         if not name.startswith("platform/storage/")
-        for function in loops_with_conflicts(path.read_text())
+        for function in loops_with_conflicts(tree_of(path))
     }
     assert found == WITH_LOOPS.keys(), "use retry or retried of platform/storage/retrying.py, or say here why not"
