@@ -174,7 +174,7 @@ def outcome(services: Services, key: str) -> Outcome | None:
 
 
 def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, Delay]:
-    """What delays the calls of payers, by their addresses: open ones, or those that were reverted. Two reads at most."""
+    """What delays the calls of payers, by their addresses: open ones, or reverted ones. Two reads at most."""
     names = {each: payer_name(each) for each in payers}
     known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
     now, found = services.clock(), {each: known.get(name) for each, name in names.items()}

@@ -18,8 +18,8 @@ _MOST_DAYS = 2
 
 @frozen
 class Delay:
-    """Why the calls of a payer wait, None if they do not; whether a call for the payer has no other payers; and how many
-    more may be open if they may have `many_open`."""
+    """Why the calls of a payer wait, None if they do not; whether a call for the payer has no other payers; and how
+    many more may be open if they may have `many_open`."""
 
     reason: str | None
     is_alone: bool

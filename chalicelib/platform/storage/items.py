@@ -118,7 +118,7 @@ def _index(record: Record, key: Key) -> codec.Attributes:
 
 
 def due_shards(table: str, group: str, first: int) -> Iterator[str]:
-    """The shards of a group of the index `by_due` that a sweep reads, each once, from `first` modulo their number on."""
+    """The shards of a group of the index `by_due` that a sweep reads, each once, from `first` (modulo their number)."""
     count = DUE_SHARDS_READ.get(table, DUE_SHARDS)
     return (f"{group}{(first + offset) % count}" for offset in range(count))
 
