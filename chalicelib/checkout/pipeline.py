@@ -27,6 +27,9 @@ from chalicelib.platform.services import Services
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.tron import TronChain
 
+_MOST_TRANSFERS = 20
+"""So many are run by a call each, to find recipients whom a token refuses."""
+
 
 @frozen
 class EoaFunding:
@@ -149,13 +152,14 @@ def _simulate_checkout(
     simulation = chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
     if simulation.steps[-1].success is not False or any(due.token.network != chain.network for due in dues):
         return simulation
-    return _with_refused(chain, options.wallet, simulation, dues)
+    return _with_refused(chain, options.eoa_wallet or options.wallet, simulation, dues)
 
 
 def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Sequence[Due]) -> Simulation:
     """The simulation of a payment that fails, with the recipients whom a token refuses while it pays others, such as
-    those on the blacklist of its issuer: a transfer of the smallest amount to each is simulated, and then one to the
-    wallet itself, which fails where the wallet can send nothing. One call to the node, none for one recipient."""
+    those on the blacklist of its issuer: a transfer of the smallest amount to each from the wallet that has the tokens
+    is simulated, and then one to that wallet itself, which fails where it can send nothing. One call to the node, none
+    for one recipient; one for each transfer where it cannot run several."""
     fees = ((due.token, due.fee_address) for due in dues if due.fee and due.fee_address)
     asked = [
         each for each in dict.fromkeys([*((due.token, due.payee) for due in dues), *fees]) if not each[0].is_native
@@ -164,9 +168,15 @@ def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Seque
         return simulation
     tokens = list(dict.fromkeys(token for token, _ in asked))
     probes = [*asked, *((token, wallet) for token in tokens)]
-    probed = chain.simulate([(wallet, erc20.transfer(token.address, to, 1)) for token, to in probes]).steps
-    sent = {token for token, step in zip(tokens, probed[len(asked) :], strict=True) if step.success}
-    refused = [each for each, step in zip(asked, probed, strict=False) if step.success is False and each[0] in sent]
+    transfers = [erc20.transfer(token.address, to, 1) for token, to in probes]
+    if simulation.method == "eth_simulateV1":
+        fails = [step.success is False for step in chain.simulate([(wallet, each) for each in transfers]).steps]
+    elif len(transfers) <= _MOST_TRANSFERS:
+        fails = [chain.would_revert(wallet, each.to, each.data) for each in transfers]
+    else:
+        return simulation
+    sent = {token for token, is_refused in zip(tokens, fails[len(asked) :], strict=True) if not is_refused}
+    refused = [each for each, is_refused in zip(asked, fails, strict=False) if is_refused and each[0] in sent]
     named = "".join(f"; {token.symbol} cannot be sent to {to}" for token, to in refused)
     *before, last = simulation.steps
     return replace(simulation, steps=(*before, replace(last, reason=f"{last.reason}{named}")))

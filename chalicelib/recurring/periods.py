@@ -163,14 +163,20 @@ def postpone_look(schedule: RecurringPayment, now: datetime) -> RecurringPayment
     return later(schedule, now + POSTPONED_FOR)
 
 
+def hold_payment(schedule: RecurringPayment, step: Step, now: datetime) -> Step:
+    """The step without handing its payment over now, as its payer has as many open calls as it may."""
+    after = replace(step.schedule, sent_at=schedule.sent_at, check_at=now + MIN_LOOK_DELAY)
+    return replace(step, schedule=after, request=None)
+
+
 def waiting(schedule: RecurringPayment, now: datetime) -> RecurringPayment:
     """The recurring payout if other payments of its payer, which are under way, have to end first."""
     return replace(schedule, sent_at=None, check_at=now + MIN_LOOK_DELAY)
 
 
 def call_of(schedule: RecurringPayment, request: Request) -> Call:
-    """The call of the contract that makes the payment of the period in work. A payer may have many open calls, as those
-    of a whole payroll are due at once."""
+    """The call of the contract that makes the payment of the period in work. Those of a whole payroll are due at once,
+    so a payer may have many open calls."""
     assert schedule.signature is not None, "it was activated"
     reference = bytes.fromhex(request.payment_reference[2:])
     signature = bytes.fromhex(schedule.signature[2:])

@@ -7,7 +7,7 @@ A message is a hint: what a worker does not do is due again in the next minute. 
 that it was decided for, so a message that comes twice, or to two workers, changes nothing twice.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -54,7 +54,8 @@ def start_due(services: Services) -> int:
 def run_payments(services: Services, network: str, recurring_ids: Sequence[str]) -> int:
     """One step of each of up to 10 recurring payouts of one network that is due; returns how many payments it submits.
 
-    Reads them by one call, and their requests and transactions by another. Each step is one transaction, written before
+    Reads them by one call, their requests and transactions by another, and by two at most how many calls of payers
+    of several are open: what has to wait for these is not handed over. Each step is one transaction, written before
     its payment is submitted: so whoever cancels a payout knows whether a payment can be under way. A step that fails is
     logged and stops no other one. Raises SweepIncomplete then.
     """
@@ -62,12 +63,19 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     due = [each for each in store.many(services.store, network, recurring_ids) if periods.is_due(each, now)]
     in_work = store.in_work(services.store, due, [periods.call_key(each) for each in due])
     by_id = {each.recurring_id: each for each in due}
+    room = Counter(each.permit.subscriber.lower() for each in due)
+    several = relayer_flows.delays(services, network, [payer for payer, count in room.items() if count > 1])
+    room.update({payer: each.room - room[payer] for payer, each in several.items()})
     sent: dict[str, tuple[RecurringPayment, Request]] = {}
 
     def run(recurring_id: str) -> int:
         schedule = by_id[recurring_id]
         facts = _facts(services, schedule, in_work)
         step = periods.decide_step(schedule, facts, _retry_after(services), webhooks.event_context(services))
+        if step.request is not None:
+            payer = schedule.permit.subscriber.lower()
+            room[payer] -= 1
+            step = step if room[payer] >= 0 else periods.hold_payment(schedule, step, now)
         if _write(services, schedule, step) and step.request is not None:
             sent[recurring_id] = with_next_version(step.schedule), step.request
         return 1

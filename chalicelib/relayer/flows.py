@@ -46,7 +46,7 @@ from chalicelib.relayer.records import (
     Taking,
 )
 from chalicelib.relayer.reservations import ONE_AT_A_TIME, Limits, Reservation
-from chalicelib.relayer.reverts import Delay, delay_of, is_alone, payer_name
+from chalicelib.relayer.reverts import Delay, count_room, delay_of, is_alone, payer_name
 from chalicelib.relayer.rules import Budget, Call, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
@@ -174,16 +174,15 @@ def outcome(services: Services, key: str) -> Outcome | None:
 
 
 def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, Delay]:
-    """What delays the calls of payers, by their addresses: an open one, or those that were reverted. Two reads at
-    most."""
+    """What delays the calls of payers, by their addresses: open ones, or reverted ones. Two reads at most."""
     names = {each: payer_name(each) for each in payers}
     known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
     now, found = services.clock(), {each: known.get(name) for each, name in names.items()}
-    return {payer: Delay(_waits_for(each, now), is_alone(each, now)) for payer, each in found.items()}
+    return {payer: Delay(_waits_for(each, now), is_alone(each, now), count_room(each)) for payer, each in found.items()}
 
 
 def _waits_for(reverts: Reverts | None, now: datetime) -> str | None:
-    return ONE_AT_A_TIME if reverts is not None and reverts.open_call is not None else delay_of(reverts, now)
+    return ONE_AT_A_TIME if reverts is not None and reverts.open_calls else delay_of(reverts, now)
 
 
 def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[str, Reverts]:
@@ -191,11 +190,12 @@ def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[s
 
     The outcome is written with the count, but a version of this service that knows no open calls leaves them there.
     """
-    keys = [each.open_call for each in reverts.values() if each.open_call is not None]
+    keys = [key for each in reverts.values() for key in each.open_calls]
     calls = store.calls(services.store, keys) if keys else {}
     waiting = {key for key, each in calls.items() if each.status is CallStatus.UNKNOWN}
     return {
-        name: each if each.open_call in waiting else replace(each, open_call=None) for name, each in reverts.items()
+        name: replace(each, open_calls=tuple(key for key in each.open_calls if key in waiting))
+        for name, each in reverts.items()
     }
 
 

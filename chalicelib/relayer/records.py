@@ -14,6 +14,8 @@ TRANSACTION_RETENTION = timedelta(days=90)
 """How long a transaction is kept, with its signed bytes, after its call has its outcome."""
 USE_RETENTION = timedelta(days=3)
 """How long after its day began it is kept what the calls for an account may cost."""
+SUCCESS_RETENTION = timedelta(days=100)
+"""How long after a payer's last call it is kept how many of them succeeded: longer than three months of payrolls."""
 Source = tuple[str, str, str]
 """Where tokens are taken from on a network: a wallet, a token and the spender that it allows them to, in lower case; or
 ANY, for all that is taken of the token from the wallet."""
@@ -204,9 +206,10 @@ class AccountUse(Record):
 @frozen
 class Reverts(Record):
     """How many calls for one account of this service were reverted in a block since the last one that succeeded, or for
-    one payer alone since the last one with other payers. `open_call` is the key of a payer's call that has no outcome
-    yet, for which the next one waits, and `reverted_call` that of the last one that was reverted. Calls that were
-    reverted for a payer, also with others, have used up the time `until` then."""
+    one payer alone since the last one with other payers; `last_at` is when that was counted. `open_calls` are the keys
+    of a payer's calls that have no outcome yet, for which the next one waits, and `reverted_call` is that of the last
+    one that was reverted. Calls that were reverted for a payer, also with others, have used up the time `until` then.
+    `successes` are a payer's calls that have succeeded since the last one that was reverted for the payer alone."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -214,14 +217,16 @@ class Reverts(Record):
     account_id: str
     count: int
     last_at: datetime
-    open_call: str | None = None
+    open_calls: tuple[str, ...] = ()
     reverted_call: str | None = None
     until: datetime | None = None
+    successes: int = 0
 
     @property
     def vanishes_at(self) -> datetime | None:
-        """Three days after the last one; None while a call is open."""
-        return None if self.open_call is not None else self.last_at + USE_RETENTION
+        """Three days after it was counted last, 100 of a payer with successes; None while a call is open."""
+        retention = SUCCESS_RETENTION if self.successes else USE_RETENTION
+        return None if self.open_calls else self.last_at + retention
 
 
 @frozen

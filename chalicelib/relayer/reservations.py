@@ -16,7 +16,7 @@ from chalicelib.relayer.records import (
     Role,
     Source,
 )
-from chalicelib.relayer.reverts import delay_of, is_alone
+from chalicelib.relayer.reverts import count_room, delay_of, is_alone
 from chalicelib.relayer.rules import Budget, Call, Fees, Submission, SubmissionStatus, Use, market_fees
 
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
@@ -69,7 +69,7 @@ def reserve(
     a day that is never one before that of the account: the clocks of workers differ.
 
     A payer has one open call at a time: so however many wallets make theirs revert, each costs the gas of one call in a
-    day.
+    day. Where it may have many, more are open only after others have succeeded.
     """
     reserving = _Reserving(account, reading, limits, now)
     submissions = tuple(reserving.submit(call, result) for call, result in wanted)
@@ -170,9 +170,10 @@ class _Reserving:
         self.calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, self.now))
         for each in self._shared_sources(call):
             self.left[each] -= call.takes.amount if call.takes is not None else 0
-        for name in call.reverts_of if call.payers and not call.many_open else ():
+        for name in call.reverts_of if call.payers else ():
             before = self.reverts.get(name) or Reverts(call.network, name, 0, self.now)
-            self.reverts[name] = self.changed_reverts[name] = replace(before, open_call=call.key)
+            after = replace(before, open_calls=(*before.open_calls, call.key))
+            self.reverts[name] = self.changed_reverts[name] = after
         nonces = 1 if call.delegate is None else 2
         self.account = replace(account, next_nonce=account.next_nonce + nonces)
 
@@ -189,7 +190,8 @@ def _delay_call(call: Call, reverts: Iterable[Reverts | None], now: datetime) ->
     What protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such
     as taking tokens by a permit that somebody else has sent first."""
     for each in reverts:
-        if each is not None and each.open_call not in (None, call.follows) and not call.many_open:
+        others = set(each.open_calls) - {call.follows} if each is not None else set()
+        if others and (not call.many_open or count_room(each) < 1):
             return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
         if each is not None and call.follows is not None and each.reverted_call == call.follows:
             continue

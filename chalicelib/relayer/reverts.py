@@ -8,6 +8,7 @@ from chalicelib.relayer.records import CallStatus, RelayedTransaction, Reverts
 
 FREE_REVERTS = 3
 """How many calls for an account may be reverted one after the other before its next ones are made later."""
+_SUCCESSES_PER_OPEN_CALL, _MOST_OPEN = 4, 100
 _FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
 _MOST_DOUBLINGS = 10
 _PAYER, _DAY = "payer/", timedelta(days=1)
@@ -17,15 +18,26 @@ _MOST_DAYS = 2
 
 @frozen
 class Delay:
-    """Why the calls of a payer wait, None if they do not; and whether a call for the payer has no other payers."""
+    """Why the calls of a payer wait, None if they do not; whether a call for the payer has no other payers; and how
+    many more may be open if they may have `many_open`."""
 
     reason: str | None
     is_alone: bool
+    room: int
 
 
 def payer_name(address: str) -> str:
     """The name under which the reverts of a payer are counted."""
     return f"{_PAYER}{address.lower()}"
+
+
+def count_room(reverts: Reverts | None) -> int:
+    """How many more calls of a payer may be open where many are due at once, as those of a payroll: one in all, and one
+    for each four that have succeeded since the last that was reverted, up to 100. What can be reverted at once is so
+    little beside what has succeeded."""
+    if reverts is None:
+        return 1
+    return min(1 + reverts.successes // _SUCCESSES_PER_OPEN_CALL, _MOST_OPEN) - len(reverts.open_calls)
 
 
 def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
@@ -56,16 +68,17 @@ def after_outcome(
     """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
     is. A payer's success does not end the day that a revert delays the next call by."""
     before = after = known or Reverts(transaction.network, name, 0, now)
-    if after.open_call == transaction.call_key:
-        after = replace(after, open_call=None)
+    after = replace(after, open_calls=tuple(each for each in after.open_calls if each != transaction.call_key))
     if status is CallStatus.REVERTED:
         count = 0 if len(transaction.reverts_of) > 1 else after.count + 1
         after = replace(after, count=count, last_at=now, reverted_call=transaction.call_key)
         if is_payers(transaction):
             until = max(now, after.until or now) + _DAY
-            after = replace(after, until=min(until, now + _MOST_DAYS * _DAY))
-    elif status is CallStatus.SUCCEEDED and not is_payers(transaction):
-        after = replace(after, count=0)
+            successes = 0 if count else after.successes  # which of several payers it was is not known
+            after = replace(after, until=min(until, now + _MOST_DAYS * _DAY), successes=successes)
+    elif status is CallStatus.SUCCEEDED:
+        successes = after.successes + 1
+        after = replace(after, successes=successes, last_at=now) if is_payers(transaction) else replace(after, count=0)
     return after if after != before else None
 
 

@@ -71,10 +71,11 @@ class Call:
     out of it has to name them.
 
     `account_id` is the account of this service that it is for, whose share of the day it uses. `payers` are the wallets
-    that can make it revert, if they are somebody else's: then its reverts delay the calls of these alone. Unless they
-    may have `many_open`, each has one open call at a time, apart from the one with the key `follows`, which this one
-    needs. With `runs_foreign_code` it is run as it is sent, with the sender, the price and the limit, and sent with
-    that limit, which is counted: code that anybody may deploy can behave otherwise in a block than in a dry run.
+    that can make it revert, if they are somebody else's: then its reverts delay the calls of these alone. Each has one
+    open call at a time, apart from the one with the key `follows`, which this one needs; or, of calls that may be
+    `many_open`, as many as its successes allow. With `runs_foreign_code` it is run as it is sent, with the sender, the
+    price and the limit, and sent with that limit, which is counted: code that anybody may deploy can behave otherwise
+    in a block than in a dry run.
     `prepays` is the gas of calls that have to follow it, which is counted with it. `role` is the account that makes it,
     and with `delegate` the account delegates to that contract by it.
     """

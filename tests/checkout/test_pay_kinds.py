@@ -340,6 +340,28 @@ def test_a_batch_that_one_payee_makes_fail_says_which_one(shop: Shop, node: Node
     assert [step["success"] for step in simulation["steps"]] == [True, True, False]
 
 
+def test_a_batch_from_a_smart_account_says_which_one_by_the_wallet_that_funds_it(shop: Shop, node: Node) -> None:
+    node.blocked.add(PAYEE[2:].lower())
+    node.holder = EOA.lower()
+    token = shop.link(item(), item(amount="3", payee=FEE_ADDRESS))
+    simulation = pay(shop, token, wallet=WALLET, eoaWallet=EOA, simulate="true")["metadata"]["simulation"]
+    assert simulation["steps"][-1]["revertReason"] == f"blocked; fUSDC cannot be sent to {PAYEE}"
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_a_batch_says_which_one_where_the_node_runs_one_transaction_at_a_time(
+    shop: Shop, node: Node, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(running().chains.evm("sepolia")._simulator, "_has_simulate", False)
+    blocked = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    node.blocked.add(blocked[2:].lower())
+    node.allowance = 10**18
+    others = [item(amount="1", payee=evm_wallet(f"payee {number}").address) for number in range(1, count)]
+    simulation = pay(shop, shop.link(item(payee=blocked), *others), wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    named = f"; fUSDC cannot be sent to {blocked}" if count == 2 else ""
+    assert (simulation["method"], simulation["steps"][0]["revertReason"]) == ("eth_call", f"blocked{named}")
+
+
 def test_a_batch_names_no_payee_where_the_wallet_can_send_nothing(shop: Shop, node: Node) -> None:
     token = shop.link(item(), item(amount="3", payee=EOA))
     node.blocked |= {PAYEE[2:].lower(), EOA[2:].lower()}

@@ -183,6 +183,34 @@ def test_a_paused_one_that_is_resumed_makes_up_for_missed_payments_one_after_the
     assert shop.load(schedule).status is RecurringStatus.COMPLETED
 
 
+def test_a_payer_with_many_schedules_has_one_call_reverted_in_a_day() -> None:
+    shop = Recurring(recurring_retry_seconds=60)
+    schedules = [shop.start() for _ in range(12)]
+    shop.world.chain.mempool.executes = lambda raw: "ERC20: transfer amount exceeds balance"
+    shop.settle(60)
+    assert len(shop.world.chain.mempool.sent) == 1
+    assert {shop.load(each).status for each in schedules} == {RecurringStatus.ACTIVE}
+    requested = {shop.find(each)[1][0].request_id for each in schedules}
+    assert len(requested) == 12, "each has its request when it is due"
+
+
+def test_a_payroll_of_one_wallet_is_paid_within_half_an_hour_and_in_a_few_minutes_the_next_time() -> None:
+    shop = Recurring()
+    schedules = [shop.start(total_payments=2) for _ in range(40)]
+
+    def minutes_until(processed: int) -> int:
+        for minute in range(60):
+            if min(shop.load(each).processed for each in schedules) == processed:
+                return minute
+            shop.minute()
+        pytest.fail("they are not paid within an hour")
+
+    assert minutes_until(1) <= 30
+    shop.jump(days=1)
+    assert minutes_until(2) <= 10
+    assert set(shop.proxy.made.values()) == {1} and len(shop.proxy.made) == 80
+
+
 def test_one_whose_permit_has_ended_is_not_resumed() -> None:
     shop = Recurring(recurring_retry_seconds=60)
     shop.proxy.set(allowance=0)

@@ -1,9 +1,9 @@
 """A day's gas is shared: what one account uses, others have left, and what was promised to a payer is always sent."""
 
+import itertools
 import random
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,9 +18,9 @@ from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, reservations, rules, store
 from chalicelib.relayer.holdings.records import Move
-from chalicelib.relayer.records import AccountUse, RelayerAccount, Reverts, Taking
+from chalicelib.relayer.records import AccountUse, CallStatus, RelayedTransaction, RelayerAccount, Reverts, Taking
 from chalicelib.relayer.reservations import Limits
-from chalicelib.relayer.reverts import FREE_REVERTS, payer_name
+from chalicelib.relayer.reverts import FREE_REVERTS, after_outcome, payer_name
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.escrows import CONTRACTS
@@ -268,7 +268,7 @@ def test_the_next_call_of_a_payer_is_made_as_soon_as_the_one_before_has_succeede
     world.relay(services)
     assert submit("second", "shop") is SubmissionStatus.ACCEPTED
     open_call = store.reverts(services.store, "sepolia", payer_name(WALLET))
-    assert open_call is not None and (open_call.open_call, open_call.vanishes_at) == ("second", None)
+    assert open_call is not None and (open_call.open_calls, open_call.vanishes_at) == (("second",), None)
 
 
 def test_a_call_is_made_beside_the_open_one_that_it_follows_and_though_that_one_is_reverted() -> None:
@@ -299,13 +299,13 @@ def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> N
     call = Call("first", "sepolia", PAYEE, "0x12", account_id="shop", payers=(WALLET,))
     flows.submit(services, [call])
     stuck = store.reverts(services.store, "sepolia", payer_name(WALLET))
-    assert stuck is not None and stuck.open_call == "first"
+    assert stuck is not None and stuck.open_calls == ("first",)
     assert delayed(services, WALLET, PAYEE) == {WALLET}
     world.advance(61)
     world.relay(services)
     closed = store.reverts(services.store, "sepolia", payer_name(WALLET))
     assert closed is not None
-    services.store.write(replace(closed, open_call="first"))
+    services.store.write(replace(closed, open_calls=("first",)))
     assert delayed(services, WALLET) == set()
     (sent,) = flows.submit(services, [replace(call, key="second")])
     assert sent.status is SubmissionStatus.ACCEPTED
@@ -354,7 +354,7 @@ def test_whatever_payers_do_each_wallet_costs_the_gas_of_one_reverted_call_in_a_
             world.advance(60 * 60 * 5)
     for wallet in {each for each, _ in reverted}:
         times = [at for each, at in reverted if each == wallet]
-        assert all(after - before >= timedelta(days=1) for before, after in pairwise(times))
+        assert all(after - before >= timedelta(days=1) for before, after in itertools.pairwise(times))
 
 
 def test_a_call_of_several_payers_that_is_reverted_delays_none_of_them_and_has_each_pay_alone_for_a_day() -> None:
@@ -386,10 +386,9 @@ def test_a_call_of_several_payers_that_is_reverted_delays_none_of_them_and_has_e
     assert submit("cheat/4", cheat, honest) is SubmissionStatus.ACCEPTED
 
 
-def test_payers_of_one_call_have_one_open_call_each_unless_they_may_have_many() -> None:
+def test_payers_of_one_call_have_one_open_call_each_whatever_calls_they_are() -> None:
     world = World(client=object(), relayer_keys={"sepolia": "secret"})
     services = replace(world.services, store=MemoryStore())
-    world.chain.mempool.executes = lambda raw: "no"
 
     def submit(key: str, *payers: str, **changes: Any) -> SubmissionStatus:
         call = Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payers=payers, **changes)
@@ -398,12 +397,66 @@ def test_payers_of_one_call_have_one_open_call_each_unless_they_may_have_many() 
 
     assert submit("both", WALLET, PAYEE) is SubmissionStatus.ACCEPTED
     assert [submit("first", WALLET), submit("second", PAYEE)] == [SubmissionStatus.WAITING] * 2
-    assert [submit(key, WALLET, many_open=True) for key in "abc"] == [SubmissionStatus.ACCEPTED] * 3
-    world.advance(61)
-    world.relay(services)
-    assert submit("d", WALLET, many_open=True) is SubmissionStatus.POSTPONED, "what is reverted delays the next"
+    assert submit("third", PAYEE, many_open=True) is SubmissionStatus.WAITING
+
+
+def test_a_payer_may_have_an_open_call_more_for_each_four_that_have_succeeded_until_one_is_reverted() -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "1000"})
+    services = replace(world.services, store=MemoryStore())
+    world.chain.mempool.executes = lambda raw: "no" if raw.data == "0xbad0" else None
+    numbers = itertools.count()
+
+    def accepted(count: int, data: str = "0x12", **changes: Any) -> int:
+        """How many of so many calls that are submitted at once are accepted; they are in blocks then."""
+        keys = [f"call/{next(numbers)}" for _ in range(count)]
+        arguments: Any = {"account_id": "shop", "payers": (WALLET,), "many_open": True, "gas_limit": 60_000, **changes}
+        calls = [Call(key, "sepolia", PAYEE, data, **arguments) for key in keys]
+        statuses = [each.status for start in range(0, count, 10) for each in flows.submit(services, calls[start : start + 10])]
+        assert set(statuses) <= {SubmissionStatus.ACCEPTED, SubmissionStatus.WAITING, SubmissionStatus.POSTPONED}
+        world.advance(61)
+        world.relay(services)
+        return statuses.count(SubmissionStatus.ACCEPTED)
+
+    assert [accepted(3) for _ in range(7)] == [1, 1, 1, 1, 2, 2, 3]
+    assert accepted(3, many_open=False) == 1, "others are made one after the other all the same"
+    counted = store.reverts(services.store, "sepolia", payer_name(WALLET))
+    assert counted is not None and counted.successes == 12
+    services.store.write(replace(counted, successes=1_000))
+    assert accepted(120) == 100, "and no more than a hundred"
+    world.advance(60 * 60 * 24 * 90)
+    assert accepted(20) == 20, "in the next months, too"
+    assert accepted(20, "0xbad0") == 20
     world.advance(60 * 60 * 48)
-    assert submit("d", WALLET, many_open=True) is SubmissionStatus.ACCEPTED, "two days at most"
+    assert [accepted(9) for _ in range(5)] == [1, 1, 1, 1, 2], "it begins anew"
+    world.advance(60 * 60 * 24 * 101)
+    assert accepted(9) == 2, "DynamoDB deletes what has vanished, at some time"
+
+
+def test_a_thousand_wallets_with_schedules_cost_one_reverted_call_each_in_a_day_and_one_for_each_four_that_succeed() -> None:
+    """Each has six calls due at any time and has them reverted, as it likes, for four days."""
+    budget, chance = Budget(10**9, 10**30), random.Random(1)
+    account, known = RelayerAccount("base", PAYEE, 0, "", BaseUnits(0)), dict[str, Reverts]()
+    reverted, succeeded = dict[str, list[datetime]](), dict[str, list[datetime]]()
+    wallets = [f"0x{number:040x}" for number in range(1_000)]
+    for turn in range(12):
+        now, transactions = START + timedelta(hours=8 * turn), list[RelayedTransaction]()
+        for wallet in wallets:
+            key, changes = f"{wallet}/{turn}", {"account_id": "shop", "payers": (wallet,), "many_open": True}
+            calls = [(Call(f"{key}/{n}", "base", PAYEE, wallet, 0, GAS, **changes), DRY) for n in range(6)]  # type: ignore[arg-type]
+            made = reservations.reserve(account, calls, READING, Limits(budget, {}, {}, known), now)
+            account, transactions = made.account, [*transactions, *made.transactions]
+            known |= {each.account_id: each for each in made.payers}
+        cheats = {wallet for number, wallet in enumerate(wallets) if turn == 11 or chance.random() < (0.7, 0.1, 0.0)[number % 3]}
+        for each in transactions:
+            (reverted if each.data in cheats else succeeded).setdefault(each.data, []).append(now)
+            status = CallStatus.REVERTED if each.data in cheats else CallStatus.SUCCEEDED
+            (name,) = each.payers
+            known[name] = after_outcome(known[name], name, each, status, now) or known[name]
+    assert len(reverted) == 1_000 and {len(succeeded[wallet]) > 20 for wallet in wallets[2::3]} == {True}
+    for wallet, times in reverted.items():
+        before = sum(each < times[-1] for each in succeeded.get(wallet, ()))
+        assert len(times) <= 1 + (times[-1] - times[0]).days + before // 4
+    assert any(len(set(each)) < len(each) for each in reverted.values()), "what has succeeded allows several at once"
 
 
 def test_a_thousand_wallets_cost_one_reverted_call_each_in_a_day_and_one_more_at_first() -> None:

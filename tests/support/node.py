@@ -14,7 +14,7 @@ from eth_abi import decode, encode
 
 from chalicelib.chains.catalogue.contracts import DEPLOYER
 
-_AGGREGATE3, _APPROVE = "82ad56cb", "095ea7b3"
+_AGGREGATE3, _APPROVE, _TRANSFER = "82ad56cb", "095ea7b3", "0xa9059cbb"
 _SAFE_NONCE, _SEPOLIA = "affed0e0", 11155111
 _ETH_BALANCE, _BALANCE_OF, _ALLOWANCE, _BATCH_FEE = "4d2301cc", "70a08231", "dd62ed3e", "f8b823e4"
 ENERGY_PRICE = 100
@@ -41,6 +41,8 @@ class Node:
     refuses_approval: bool = False
     blocked: set[str] = field(default_factory=set)
     """Recipients of whom every token refuses transfers, in lower case without 0x."""
+    holder: str | None = None
+    """Who alone has tokens to transfer, in lower case; None: everybody."""
     answers_with: Callable[[list[Any]], bytes] | None = None
     status: int = 200
     asked: list[str] = field(default_factory=list)
@@ -132,8 +134,9 @@ class Node:
                 return {"result": f"0x{self.batch_fee:064x}"}
             case "eth_call", [{"data": data}, _] if data[2:10] in (_BALANCE_OF, _ALLOWANCE):
                 return {"result": "0x" + self._read(bytes.fromhex(data[2:])).hex()}
-            case "eth_call", _:
-                return {"result": "0x"}
+            case "eth_call", [call, _]:
+                failure = self._simulated(call)["returnData"]
+                return {"result": "0x"} if failure == "0x" else {"error": {"code": 3, "message": "", "data": failure}}
             case "eth_getBalance", _:
                 return {"result": hex(self.native)}
             case "eth_simulateV1", [{"blockStateCalls": [{"calls": calls}]}, _]:
@@ -141,9 +144,10 @@ class Node:
         return {"error": {"code": -32601, "message": "unknown method"}}
 
     def _simulated(self, call: dict[str, str]) -> dict[str, Any]:
-        if not any(each in call["data"] for each in self.blocked):
+        is_poor = call["data"].startswith(_TRANSFER) and self.holder not in (None, call["from"].lower())
+        if not is_poor and not any(each in call["data"] for each in self.blocked):
             return {"status": "0x1", "gasUsed": "0x5208", "returnData": "0x"}
-        failure = "0x08c379a0" + encode(["string"], ["blocked"]).hex()
+        failure = "0x08c379a0" + encode(["string"], ["no funds" if is_poor else "blocked"]).hex()
         return {"status": "0x0", "gasUsed": "0x5208", "returnData": failure, "error": {"message": "execution reverted"}}
 
     def _aggregate(self, data: bytes) -> bytes:

@@ -13,7 +13,8 @@ from chalicelib.payments.requests.records import CustomerAddress, CustomerInfo
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import reading as delivery_reading
-from chalicelib.webhooks.deliveries.records import Delivery, Listing
+from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, Listing
+from chalicelib.webhooks.deliveries.store import find_delivery
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
@@ -22,6 +23,7 @@ from chalicelib.webhooks.records import message_group
 from tests.fakes.world import World
 from tests.offramp.payers import people
 from tests.support.client import Shop
+from tests.support.running import running
 
 OWN, STRANGER = "https://shop.example/own", "https://stranger.example/hook"
 CUSTOMER = CustomerInfo("Zelda", "Fitz", "zelda@example.com", CustomerAddress("7 Secret Lane", "Bern", None, "3000", "CH"))
@@ -271,6 +273,25 @@ def test_a_webhook_is_confirmed_by_the_key_alone_and_then_changed_by_it_alone(
     assert {each.status for each in attempts} == {403}
     assert new_shop.api.request("PUT", path, {"confirmed": False}, both).json["confirmed"] is False
     assert new_shop.send("DELETE", path).status == 200
+
+
+def test_a_client_id_alone_reads_no_responses_of_receivers(new_shop: Shop, hooks: dict[str, str]) -> None:
+    """A receiver may repeat what it was sent: personal data, once its webhook is confirmed."""
+    path, both = f"/v1/webhook/{hooks['client id']}/deliveries", {**new_shop.by_key, **new_shop.by_client}
+    new_shop.send("POST", "/v1/webhook/test", {"eventType": "payment.failed"})
+    (listed,) = new_shop.get(path).json["deliveries"]
+    store = running().store
+    delivery = find_delivery(store, listed["id"])
+    assert delivery is not None
+    made = Attempt(delivery.created_at, 200, None, "Zelda Fitz", 9)
+    store.write(replace(delivery, state=DeliveryState.DELIVERED, attempts=(made,)))
+
+    def responses(listed: dict[str, Any]) -> list[tuple[int, str]]:
+        return [(each["status"], each["response"]) for each in listed["attempts"]]
+
+    assert responses(new_shop.api.get(path, both).json["deliveries"][0]) == [(200, "Zelda Fitz")]
+    assert responses(new_shop.get(path).json["deliveries"][0]) == [(200, "")]
+    assert responses(new_shop.send("POST", f"{path}/{delivery.delivery_id}/redeliver").json) == [(200, "")]
 
 
 def test_a_webhook_of_a_secret_credential_needs_no_confirmation(new_shop: Shop, hooks: dict[str, str]) -> None:

@@ -24,6 +24,10 @@ AGREE_WITHIN = timedelta(hours=24)
 it is then valued by the lowest that any of them says."""
 
 
+class NotKnownYet(Exception):
+    """Whether a rate is held for a payment: its deposit is not read, or nodes do not agree on who has sent it."""
+
+
 class ValuationRates:
     """What one run has found, rates that cannot be had among it: nothing is asked for twice, but rates that are locked.
 
@@ -67,13 +71,15 @@ class ValuationRates:
     def _valuation_rate(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> ValuationRate | None:
         """`spent` are the payment intents whose rates other transfers of the same transaction have."""
         self.awaiting.discard(entry.transfer_id)
-        for locked in self._find_locked(entry, request):
-            if locked is None or locked.fill_key is None:
-                if self._services.clock() - entry.detected_at < AGREE_WITHIN:
-                    self.awaiting.add(entry.transfer_id)
-                    return None
-            elif locked.intent_id not in spent:
-                return ValuationRate(locked.rate, is_quoted=True, locked=locked)
+        try:
+            locked = self._find_locked(entry, request, spent)
+        except NotKnownYet:
+            if self._services.clock() - entry.detected_at < AGREE_WITHIN:
+                self.awaiting.add(entry.transfer_id)
+                return None
+            locked = None
+        if locked is not None:
+            return ValuationRate(locked.rate, is_quoted=True, locked=locked)
         given = self._quotes(request.request_id, entry.paid_at)
         if given.valid is not None:
             return ValuationRate(given.valid.rate, is_quoted=True)
@@ -84,21 +90,28 @@ class ValuationRates:
             else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
         )
 
-    def _find_locked(self, entry: LoggedTransfer, request: Request) -> "list[LockedRate | None]":
-        """The rates that are, or may be, held for a payment that a bridge brought; None while that is not known."""
+    def _find_locked(
+        self, entry: LoggedTransfer, request: Request, spent: Collection[str]
+    ) -> "LockedRate | None":
+        """The rate that is held for a payment that a bridge brought, and for no other one; None if there is none. A
+        deposit that was read says it before one that was not. Raises NotKnownYet."""
         if entry.fill_key is None and request.execution is None:
-            return []
+            return None
         from chalicelib.payments.requests.quotes import store as quote_store
 
         known = quote_store.all_locked(self._services.store, request.request_id)
-        fitting = [each for each in known if may_be_locked_for(each, entry)]
+        fitting = [each for each in known if each.intent_id not in spent and may_be_locked_for(each, entry)]
         if not fitting:
-            return []
+            return None
         try:
             read = self._with_agreed_sender(entry)
-        except ChainUnavailable:
-            return [None]
-        return [each for each in fitting if is_locked_for(each, read)]
+        except ChainUnavailable as error:
+            raise NotKnownYet from error
+        held = [each for each in fitting if is_locked_for(each, read)]
+        of_deposit = next((each for each in held if each.fill_key is not None), None)
+        if held and of_deposit is None:
+            raise NotKnownYet
+        return of_deposit
 
     def _with_agreed_sender(self, entry: LoggedTransfer) -> LoggedTransfer:
         """A transfer with who has sent it as the nodes agree: one alone could name any deposit. Raises as `agree`."""

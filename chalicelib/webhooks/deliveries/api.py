@@ -43,19 +43,22 @@ def list_events(call: Call[None, EventsQuery]) -> EventsPage:
 
 def list_deliveries_of_event(call: Call[None, None]) -> EventDeliveries:
     found = reading.of_event(call.services, call.caller.account_id, call.path["event_id"])
-    return EventDeliveries(deliveries=[DeliveryAnswer.of(each) for each in found])
+    return EventDeliveries(deliveries=[DeliveryAnswer.of(each, shows_responses=True) for each in found])
 
 
 def list_deliveries(call: Call[None, DeliveriesQuery]) -> DeliveriesPage:
     query = call.query
     listing = Listing[query.state.upper()] if query.state else Listing.ALL
     found, cursor = reading.page(call.services, endpoint_of(call, query), listing, query.cursor, query.limit)
-    return DeliveriesPage(deliveries=[DeliveryAnswer.of(each) for each in found], nextCursor=cursor)
+    shows = not finds_only_public(call)
+    return DeliveriesPage(
+        deliveries=[DeliveryAnswer.of(each, shows_responses=shows) for each in found], nextCursor=cursor
+    )
 
 
 def redeliver(call: Call[None, ClientIdChoice]) -> DeliveryAnswer:
     repeated = reading.repeat_one(call.services, endpoint_of(call, call.query), call.path["delivery_id"])
-    return DeliveryAnswer.of(repeated)
+    return DeliveryAnswer.of(repeated, shows_responses=not finds_only_public(call))
 
 
 def redeliver_failed(call: Call[RedeliverFailed, None]) -> RedeliverAnswer:

@@ -79,12 +79,14 @@ class AttemptAnswer(Output):
     at: str = Field(description="When it was made")
     status: int | None = Field(description="Of the receiver's response")
     error: str | None = Field(description="Why there was none")
-    response: str = Field(description="The first 1,024 bytes of the response's body, as text")
+    response: str = Field(
+        description="The first 1,024 bytes of the response's body, as text; empty with a client id alone"
+    )
     durationMs: int = Field(description="How long it took")
 
     @classmethod
-    def of(cls, attempt: Attempt) -> Self:
-        return cls.from_record(attempt, response=attempt.answer)
+    def of(cls, attempt: Attempt, shows_response: bool) -> Self:
+        return cls.from_record(attempt, response=attempt.answer if shows_response else "")
 
 
 class DeliveryAnswer(Output):
@@ -98,7 +100,8 @@ class DeliveryAnswer(Output):
     attempts: list[AttemptAnswer] = Field(description="The newest eight, oldest first")
 
     @classmethod
-    def of(cls, delivery: Delivery) -> Self:
+    def of(cls, delivery: Delivery, *, shows_responses: bool) -> Self:
+        """Receivers may repeat what they were sent, which a client id alone must not learn of a confirmed webhook."""
         is_sending = delivery.state is DeliveryState.SENDING
         is_pending = delivery.state is DeliveryState.PENDING
         return cls.from_record(
@@ -107,7 +110,7 @@ class DeliveryAnswer(Output):
             event=delivery.kind,
             state="pending" if is_sending else delivery.state.value,
             nextAttemptAt=iso_or_none(delivery.due_at if is_pending else None),
-            attempts=[AttemptAnswer.of(each) for each in delivery.attempts or ()],
+            attempts=[AttemptAnswer.of(each, shows_responses) for each in delivery.attempts or ()],
         )
 
 
