@@ -1,4 +1,4 @@
-"""The map of entry points: the routes of the rooms, queue consumers, schedules. The rest is in chalicelib.
+"""The map of entry points: the routes of the products, queue consumers, schedules. The rest is in chalicelib.
 
 A new consumer or schedule needs a line here, its permissions in infra/iam.py, a line in .chalice/config.json, and what
 its crashes mean in infra/alarms.py; its queue a line in infra/resources.py. Tests name what is missing.
@@ -19,102 +19,36 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chalice import Chalice, Rate
 
-from chalicelib.accounts.api_keys import routes as api_keys_routes
-from chalicelib.accounts.audit_log import routes as audit_log_routes
-from chalicelib.accounts.branding import routes as branding_routes
-from chalicelib.accounts.changes import routes as changes_routes
-from chalicelib.accounts.client_ids import routes as client_ids_routes
-from chalicelib.accounts.domains import routes as domains_routes
-from chalicelib.accounts.email import routes as email_routes
-from chalicelib.accounts.members import routes as members_routes
-from chalicelib.accounts.notifications import routes as notifications_routes
-from chalicelib.accounts.orchestrators import routes as orchestrators_routes
-from chalicelib.accounts.passkeys import routes as passkeys_routes
-from chalicelib.accounts.payees import routes as payees_routes
-from chalicelib.accounts.settings import routes as settings_routes
-from chalicelib.accounts.sign_in import routes as sign_in_routes
+from chalicelib.accounts import routes as accounts_routes
 from chalicelib.checkout import routes as checkout_routes
-from chalicelib.checkout.announcements import routes as announcement_routes
-from chalicelib.checkout.broadcasts import routes as broadcasts_routes
-from chalicelib.checkout.payouts import routes as paying_out_routes
-from chalicelib.checkout.plain_transfers import routes as plain_transfers_routes
-from chalicelib.checkout.requests import routes as paying_routes
-from chalicelib.checkout.signing import routes as signing_routes
-from chalicelib.commerce.service import routes as commerce_routes
-from chalicelib.crosschain.service.payment_intents import routes as payment_intents_routes
+from chalicelib.commerce import routes as commerce_routes
+from chalicelib.crosschain import routes as crosschain_routes
 from chalicelib.gasless import routes as gasless_routes
-from chalicelib.offramp.payers import routes as payers_routes
-from chalicelib.offramp.service import routes as offramp_routes
+from chalicelib.offramp import routes as offramp_routes
 from chalicelib.pages import routes as pages_routes
-from chalicelib.payments.archive import routes as archive_routes
-from chalicelib.payments.currencies import routes as currencies_routes
-from chalicelib.payments.links import routes as links_routes
-from chalicelib.payments.links.cancelling import routes as cancelling_routes
-from chalicelib.payments.links.fees import routes as fees_routes
-from chalicelib.payments.links.multicalls import routes as multicalls_routes
-from chalicelib.payments.links.payouts import routes as payouts_routes
-from chalicelib.payments.requests import routes as requests_routes
-from chalicelib.payments.scanning import routes as scanning_routes
-from chalicelib.payments.search.payments import routes as payment_search_routes
-from chalicelib.payments.search.requests import routes as request_search_routes
-from chalicelib.payments.transfers import routes as transfers_routes
-from chalicelib.payments.transfers.accepting import routes as accepting_routes
-from chalicelib.platform.http import routes as service_routes
+from chalicelib.payments import routes as payments_routes
+from chalicelib.platform import routes as platform_routes
 from chalicelib.platform.http.routing import register_routes
 from chalicelib.platform.setting_readers import MOST_MAXIMUM
 from chalicelib.platform.settings import Settings
 from chalicelib.recurring import routes as recurring_routes
-from chalicelib.webhooks.deliveries import routes as deliveries_routes
-from chalicelib.webhooks.endpoints import routes as endpoints_routes
+from chalicelib.webhooks import routes as webhooks_routes
 
 if TYPE_CHECKING:
     from chalicelib.platform.services import Services
 
 ROUTES = (
-    currencies_routes,
-    requests_routes,
-    request_search_routes,
-    archive_routes,
-    links_routes,
-    cancelling_routes,
-    multicalls_routes,
-    payouts_routes,
-    fees_routes,
+    payments_routes,
     checkout_routes,
-    announcement_routes,
-    signing_routes,
-    broadcasts_routes,
-    payment_search_routes,
-    paying_routes,
-    plain_transfers_routes,
-    payment_intents_routes,
+    crosschain_routes,
     gasless_routes,
-    paying_out_routes,
     recurring_routes,
     commerce_routes,
-    transfers_routes,
-    accepting_routes,
     offramp_routes,
-    scanning_routes,
-    endpoints_routes,
-    deliveries_routes,
-    sign_in_routes,
-    email_routes,
-    passkeys_routes,
-    members_routes,
-    notifications_routes,
-    settings_routes,
-    changes_routes,
-    api_keys_routes,
-    client_ids_routes,
-    branding_routes,
-    domains_routes,
-    audit_log_routes,
-    payees_routes,
-    payers_routes,
-    orchestrators_routes,
+    webhooks_routes,
+    accounts_routes,
     pages_routes,
-    service_routes,
+    platform_routes,
 )
 
 _CROSSCHAIN = "crosschain.service.payment_intents"

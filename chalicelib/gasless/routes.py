@@ -5,10 +5,12 @@ from chalicelib.platform.http.operation import Operation
 
 _CALLERS = (Mode.API_KEY, Mode.CLIENT_ID)
 
-OPERATIONS = (
-    Operation(
-        "POST", "/v2/gasless-payments/{payment_id}", "send_gasless_payment", _CALLERS, scope="requests:read",
-        moves_money=True, executes=True,
+ROUTES = {
+    "api": (
+        Operation(
+            "POST", "/v2/gasless-payments/{payment_id}", "send_gasless_payment", _CALLERS, scope="requests:read",
+            moves_money=True, executes=True,
+        ),
+        Operation("GET", "/v2/gasless-payments/{payment_id}", "read_gasless_payment", _CALLERS, scope="requests:read"),
     ),
-    Operation("GET", "/v2/gasless-payments/{payment_id}", "read_gasless_payment", _CALLERS, scope="requests:read"),
-)
+}

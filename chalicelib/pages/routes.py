@@ -2,16 +2,18 @@
 
 from chalicelib.platform.http.operation import PageRoute
 
-PAGES = (
-    PageRoute("/", "show_page"),
-    PageRoute("/pages/{name}", "show_asset"),
-    PageRoute("/pages/locales/{name}", "show_locale"),
-    PageRoute("/pages/qr.svg", "show_code"),
-    PageRoute("/pages/logos/{name}", "show_logo"),
-    PageRoute("/dashboard", "show_dashboard"),
-    PageRoute("/dashboard/{view}", "show_dashboard"),
-    PageRoute("/dashboard/{view}/{id}", "show_dashboard"),
-    PageRoute("/dashboard/files/{name}", "show_dashboard_file"),
-    PageRoute("/clear-signing", "show_descriptors"),
-    PageRoute("/clear-signing/{name}", "show_descriptor"),
-)
+ROUTES = {
+    "api": (
+        PageRoute("/", "show_page"),
+        PageRoute("/pages/{name}", "show_asset"),
+        PageRoute("/pages/locales/{name}", "show_locale"),
+        PageRoute("/pages/qr.svg", "show_code"),
+        PageRoute("/pages/logos/{name}", "show_logo"),
+        PageRoute("/dashboard", "show_dashboard"),
+        PageRoute("/dashboard/{view}", "show_dashboard"),
+        PageRoute("/dashboard/{view}/{id}", "show_dashboard"),
+        PageRoute("/dashboard/files/{name}", "show_dashboard_file"),
+        PageRoute("/clear-signing", "show_descriptors"),
+        PageRoute("/clear-signing/{name}", "show_descriptor"),
+    ),
+}

@@ -5,11 +5,13 @@ from chalicelib.platform.http.operation import Operation
 
 _WRITE = "payouts:write"
 
-OPERATIONS = (
-    Operation(
-        "POST", "/v2/payouts/recurring/{recurring_id}", "activate_recurring", CREDENTIALS, scope=_WRITE, status=201,
-        moves_money=True, executes=True,
+ROUTES = {
+    "api": (
+        Operation(
+            "POST", "/v2/payouts/recurring/{recurring_id}", "activate_recurring", CREDENTIALS, scope=_WRITE, status=201,
+            moves_money=True, executes=True,
+        ),
+        Operation("GET", "/v2/payouts/recurring/{recurring_id}", "get_recurring", CREDENTIALS, scope="payouts:read"),
+        Operation("PATCH", "/v2/payouts/recurring/{recurring_id}", "change_recurring", CREDENTIALS, scope=_WRITE),
     ),
-    Operation("GET", "/v2/payouts/recurring/{recurring_id}", "get_recurring", CREDENTIALS, scope="payouts:read"),
-    Operation("PATCH", "/v2/payouts/recurring/{recurring_id}", "change_recurring", CREDENTIALS, scope=_WRITE),
-)
+}

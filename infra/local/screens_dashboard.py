@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page, Route
 import chalicelib
 from chalicelib.pages.api import draw_qr_code
 from chalicelib.pages.dashboard_html import page, served_files
+from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.settings import Settings
 from infra.documents.api import read_document
 from infra.documents.operations import answers_in
@@ -199,13 +200,13 @@ def _answer_call(route: Route, answers: Answers) -> None:
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str], str]]:
     """Method, path and name of each operation; paths without places first."""
-    found = [each for routes in _routes() for each in getattr(routes, "OPERATIONS", ())]
-    ordered = sorted(found, key=lambda each: each.path.count("{"))
+    found = [each for product in _tables() for routes in product.ROUTES.values() for each in routes]
+    ordered = sorted((each for each in found if isinstance(each, Operation)), key=lambda each: each.path.count("{"))
     return [(each.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", each.path)), each.name) for each in ordered]
 
 
 @cache
-def _routes() -> list[ModuleType]:
+def _tables() -> list[ModuleType]:
     names = (each.name for each in walk_packages(chalicelib.__path__, "chalicelib."))
     return [import_module(name) for name in names if name.endswith(".routes")]
 

@@ -15,10 +15,10 @@ from importlib import import_module
 
 for each in (*app.consumers(app.app.services().settings), *app.SCHEDULES):
     app.import_work(each.work)
-for routes in app.ROUTES:
-    views = import_module(routes.__name__.removesuffix("routes") + "api")
-    for each in (*getattr(routes, "OPERATIONS", ()), *getattr(routes, "PAGES", ())):
-        getattr(views, each.name)
+for product in app.ROUTES:
+    for views, routes in product.ROUTES.items():
+        for each in routes:
+            getattr(import_module(f"{product.__package__}.{views}"), each.name)
 """
 
 

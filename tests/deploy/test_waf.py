@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.offramp.service.routes import OPERATIONS
+from chalicelib.offramp.routes import ROUTES
 from infra.iam import Place
 from infra.local.cloud import REGION, Cloud
 from infra.people import PEOPLE
@@ -69,7 +69,7 @@ def test_large_bodies_pass_and_so_do_events_of_providers() -> None:
 
 
 def test_the_path_of_events_of_providers_is_that_of_the_api() -> None:
-    assert PROVIDER_EVENTS in {operation.path for operation in OPERATIONS}
+    assert PROVIDER_EVENTS in {operation.path for operation in ROUTES["service.api"]}
 
 
 def test_a_stage_has_a_firewall_only_if_it_says_so() -> None:

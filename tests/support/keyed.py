@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
-import app
+import app  # noqa: F401 - it registers the operations
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.idempotency.records import IdempotentRequest
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import add_proof, pointer_of
-from chalicelib.platform.http.operation import Operation
+from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.platform.http.pipeline import handle
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.services import Services
@@ -69,11 +69,8 @@ class Sent:
 
 
 def found(name: str) -> tuple[Operation, Callable[..., Any]]:
-    for routes in app.ROUTES:
-        for operation in getattr(routes, "OPERATIONS", ()):
-            if operation.name == name:
-                return operation, getattr(import_module(routes.__name__.removesuffix("routes") + "api"), name)
-    raise AssertionError(name)
+    operation, api = next((each, api) for each, api in OPERATIONS.items() if each.name == name)
+    return operation, getattr(import_module(api), name)
 
 
 class RandomSecrets(PlainSecrets):

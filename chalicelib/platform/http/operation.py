@@ -19,7 +19,7 @@ class ProblemForm(Enum):
 
 @frozen
 class Operation:
-    """One endpoint. Its view is the function `name` in the `api` module of the same package.
+    """One endpoint. Its view is the function `name` in the module under which the table of its product lists it.
 
     The annotations of the view name the models of body, query and response (platform/http/view.py). What the OpenAPI
     document says of it, and its example, are in docs/operations.
@@ -86,7 +86,7 @@ class Operation:
 
 @frozen
 class PageRoute:
-    """A path for browsers with GET or HEAD. Its view is the function `name` in the `api` module of the package."""
+    """A path for browsers with GET or HEAD. Its view is found as that of an operation."""
 
     path: str
     name: str

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def register_routes(app: Chalice, packages: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
-    """Registers the OPERATIONS and PAGES of `routes` modules. `services` is called by every request."""
+def register_routes(app: Chalice, products: Iterable[ModuleType], services: Callable[[], "Services"]) -> None:
+    """Registers the ROUTES of the `routes` modules of products, which are listed by the module of their views, named
+    from the folder of the product on. `services` is called by every request."""
     OPERATIONS.clear()
-    for routes in packages:
-        api = routes.__name__.removesuffix("routes") + "api"
-        operations, pages = getattr(routes, "OPERATIONS", ()), getattr(routes, "PAGES", ())
-        OPERATIONS.update(dict.fromkeys(operations, api))
-        methods = [(each, [each.method]) for each in operations] + [(each, ["GET", "HEAD"]) for each in pages]
-        for route, allowed in methods:
+    listed = ((f"{each.__package__}.{views}", routes) for each in products for views, routes in each.ROUTES.items())
+    for api, routes in listed:
+        for route in routes:
+            methods = ["GET", "HEAD"]
+            if isinstance(route, Operation):
+                OPERATIONS[route], methods = api, [route.method]
             handler = _handler(app, api, route, services)
-            app.route(route.path, methods=allowed, name=route.name, content_types=["*/*"])(handler)
+            app.route(route.path, methods=methods, name=route.name, content_types=["*/*"])(handler)
     _register_other_methods(app, services)
 
 

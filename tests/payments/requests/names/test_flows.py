@@ -333,8 +333,9 @@ SCRIPT = """
 import sys
 import app
 from importlib import import_module
-for routes in app.ROUTES:
-    import_module(routes.__name__.removesuffix("routes") + "api")
+from chalicelib.platform.http.operation import OPERATIONS
+for api in OPERATIONS.values():
+    import_module(api)
 from chalicelib.payments.requests.names import flows
 assert not {"ens", "web3", "pyunormalize"} & set(sys.modules), "before a name is there"
 from chalicelib.payments.requests.names.rules import check_normalized

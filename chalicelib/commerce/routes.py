@@ -18,14 +18,16 @@ def _routes(kind: str) -> tuple[Operation, Operation]:
     )
 
 
-OPERATIONS = (
-    Operation(
-        "POST", f"{_ROOT}/authorize/calldata", "create_commerce_payment", (Mode.ORCHESTRATOR, *_CALLERS), scope=_WRITE,
-        status=201, moves_money=True,
+ROUTES = {
+    "service.api": (
+        Operation(
+            "POST", f"{_ROOT}/authorize/calldata", "create_commerce_payment", (Mode.ORCHESTRATOR, *_CALLERS),
+            scope=_WRITE, status=201, moves_money=True,
+        ),
+        *(route for each in TABLE for route in _routes(each.kind)),
+        Operation(
+            "POST", f"{_ROOT}/{{request_id}}/reclaim/calldata", "reclaim_commerce_calldata", _CALLERS, scope=_READ,
+        ),
+        Operation("GET", f"{_ROOT}/{{request_id}}/status", "get_commerce_status", _CALLERS, scope=_READ),
     ),
-    *(route for each in TABLE for route in _routes(each.kind)),
-    Operation(
-        "POST", f"{_ROOT}/{{request_id}}/reclaim/calldata", "reclaim_commerce_calldata", _CALLERS, scope=_READ,
-    ),
-    Operation("GET", f"{_ROOT}/{{request_id}}/status", "get_commerce_status", _CALLERS, scope=_READ),
-)
+}

@@ -1,0 +1,16 @@
+"""The operations of the service itself: health and its OpenAPI document, and the page that shows the document."""
+
+from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.http.operation import Operation, PageRoute
+
+_PUBLIC = (Mode.PUBLIC,)
+
+ROUTES = {
+    "http.api": (
+        Operation("GET", "/v2/health", "health", _PUBLIC, rate=None),
+        Operation("GET", "/v1/health", "auth_health", _PUBLIC, rate=None),
+        Operation("GET", "/openapi.json", "openapi", _PUBLIC, rate=None),
+        Operation("GET", "/openapi-3.0.json", "openapi_3_0", _PUBLIC, rate=None),
+        PageRoute("/docs", "show_docs"),
+    ),
+}
