@@ -13,8 +13,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import chalicelib
-from chalicelib.base.records import TABLES, WEBHOOKS, Record
-from chalicelib.platform.storage.items import DUE_SHARDS, DUE_SHARDS_READ
+from chalicelib.base.records import TABLES, Record
+from chalicelib.platform.storage.items import DUE_SHARDS
 from chalicelib.platform.storage.store import DUE_INDEX
 
 FILE = Path(__file__).parents[2] / "docs" / "data.md"
@@ -32,8 +32,7 @@ module makes keys.
   as the numbers do; `{{nonce:.64}}` is cut after 64 characters, as what callers send can be longer.
 - **Index**: `{DUE_INDEX}` (partition key `due_shard`, sort key `due_at`) holds the records that a sweep has to look at,
   and no others. It is spread over {DUE_SHARDS} shards, `<group>0` to `<group>{DUE_SHARDS - 1}`, by a hash of the
-  partition key. Of the table `webhooks` sweeps read the shards up to `<group>{DUE_SHARDS_READ[WEBHOOKS] - 1}`, which a
-  later release will write.
+  partition key.
 - **Vanishes**: what the attribute `ttl` is set to. DynamoDB may delete an item days later, so code compares times and
   does not rely on a deletion.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
-from chalicelib.platform.storage.items import DUE_SHARDS, due_shards
+from chalicelib.platform.storage.items import DUE_SHARDS
 from chalicelib.platform.storage.scans import Scanned
 from chalicelib.platform.storage.store import (
     LARGEST_TRANSACTION,
@@ -123,9 +123,10 @@ class MemoryStore(Store):
     def due(
         self, cls: type[Record], before: datetime, limit: int, first_shard: int = 0, since: datetime | None = None
     ) -> Iterator[Key]:
-        for shard in due_shards(cls.KEY.table, cls.DUE_GROUP, first_shard):
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
             self._count("Query", f"{cls.KEY.table}/index/by_due")
-            waiting = self._due.get((cls.KEY.table, shard))
+            waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"))
             if not waiting:
                 continue
             due = sorted((at, key) for key, at in waiting.items() if at <= before and (since is None or since <= at))

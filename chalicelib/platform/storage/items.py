@@ -1,6 +1,6 @@
 """The DynamoDB items of records: keys, version, index attributes, changes of them, and conditions on them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -8,15 +8,12 @@ from typing import Any, TypeVar
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.base.lists import LISTS
-from chalicelib.base.records import WEBHOOKS, Key, Record
+from chalicelib.base.records import Key, Record
 from chalicelib.platform.storage import codec
 
 T = TypeVar("T", bound=Record)
 DUE_SHARDS = 8
 """The number of partitions for each group of the index `by_due`, which share its writes."""
-DUE_SHARDS_READ = {WEBHOOKS: 16}
-"""The number that sweeps read, where it is higher: a later release writes so many. This one has to be deployed before,
-as it runs beside the later one for a while, and after a rollback."""
 
 
 class NewerShape(ServiceError):
@@ -115,12 +112,6 @@ def _index(record: Record, key: Key) -> codec.Attributes:
     if (vanishes_at := record.vanishes_at) is not None:
         attributes["ttl"] = ttl_of(vanishes_at)
     return attributes
-
-
-def due_shards(table: str, group: str, first: int) -> Iterator[str]:
-    """The shards of a group of the index `by_due` that a sweep reads, each once, from `first` (modulo their number)."""
-    count = DUE_SHARDS_READ.get(table, DUE_SHARDS)
-    return (f"{group}{(first + offset) % count}" for offset in range(count))
 
 
 def is_listed(record: Record, item: codec.Attributes) -> bool:

@@ -21,9 +21,9 @@ from chalicelib.platform.storage import codec, counters, lists
 from chalicelib.platform.storage.clients import CHANGED, CONTENTION, THROTTLES, aws_client
 from chalicelib.platform.storage.clients import Throttled as Throttled
 from chalicelib.platform.storage.items import (
+    DUE_SHARDS,
     add_of,
     attributes_of,
-    due_shards,
     item_of,
     put_of,
     record_of,
@@ -218,17 +218,18 @@ class Store:
         begins at a random one. One query per shard, and per page of 1 MB (some thousand keys), made when the iteration
         arrives there.
         """
-        table = cls.KEY.table
+        table, group = cls.KEY.table, cls.DUE_GROUP
         earliest = codec.epoch_milliseconds(since) if since is not None else 0
         values = {":since": {"N": str(earliest)}, ":before": {"N": str(codec.epoch_milliseconds(before))}}
-        for shard in due_shards(table, cls.DUE_GROUP, first_shard):
+        for offset in range(DUE_SHARDS):
+            shard = (first_shard + offset) % DUE_SHARDS
             left, start = limit, dict[str, Any]()
             while left > 0:
                 response = self.client.query(
                     TableName=self._table(table),
                     IndexName=DUE_INDEX,
                     KeyConditionExpression="due_shard = :shard AND due_at BETWEEN :since AND :before",
-                    ExpressionAttributeValues={":shard": {"S": shard}, **values},
+                    ExpressionAttributeValues={":shard": {"S": f"{group}{shard}"}, **values},
                     Limit=left,
                     **start,
                 )
