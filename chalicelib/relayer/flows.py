@@ -194,7 +194,7 @@ def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[s
     calls = store.calls(services.store, keys) if keys else {}
     waiting = {key for key, each in calls.items() if each.status is CallStatus.UNKNOWN}
     return {
-        name: replace(each, open_calls=tuple(key for key in each.open_calls if key in waiting))
+        name: each.with_open_calls([key for key in each.open_calls if key in waiting])
         for name, each in reverts.items()
     }
 

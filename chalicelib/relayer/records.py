@@ -1,7 +1,7 @@
 """Stored records of the service's own accounts: calls, the transactions that make them, next nonces and spending."""
 
-from collections.abc import Collection
-from dataclasses import field
+from collections.abc import Collection, Sequence
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -206,10 +206,11 @@ class AccountUse(Record):
 @frozen
 class Reverts(Record):
     """How many calls for one account of this service were reverted in a block since the last one that succeeded, or for
-    one payer alone since the last one with other payers; `last_at` is when that was counted. `open_calls` are the keys
-    of a payer's calls that have no outcome yet, for which the next one waits, and `reverted_call` is that of the last
-    one that was reverted. Calls that were reverted for a payer, also with others, have used up the time `until` then.
-    `successes` are a payer's calls that have succeeded since the last one that was reverted for the payer alone."""
+    one payer alone since the last one with other payers; `last_at` is when that was counted. `open_call` is the key of
+    a payer's call that has no outcome yet, for which the next one waits, `more_open_calls` are those of others, and
+    `reverted_call` is that of the last one that was reverted. Calls that were reverted for a payer, also with others,
+    have used up the time `until` then. `successes` are a payer's calls that have succeeded since the last one that was
+    reverted for the payer alone."""
 
     KEY = KeyPattern(PAYMENTS, "RELAYED_FOR#{network}#{account_id}", "REVERTS")
 
@@ -217,10 +218,19 @@ class Reverts(Record):
     account_id: str
     count: int
     last_at: datetime
-    open_calls: tuple[str, ...] = ()
+    open_call: str | None = None
     reverted_call: str | None = None
     until: datetime | None = None
+    more_open_calls: tuple[str, ...] = ()
     successes: int = 0
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        return self.more_open_calls if self.open_call is None else (self.open_call, *self.more_open_calls)
+
+    def with_open_calls(self, keys: Sequence[str]) -> "Reverts":
+        """The same with these open calls, the oldest first."""
+        return replace(self, open_call=keys[0] if keys else None, more_open_calls=tuple(keys[1:]))
 
     @property
     def vanishes_at(self) -> datetime | None:

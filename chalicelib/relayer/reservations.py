@@ -172,7 +172,7 @@ class _Reserving:
             self.left[each] -= call.takes.amount if call.takes is not None else 0
         for name in call.reverts_of if call.payers else ():
             before = self.reverts.get(name) or Reverts(call.network, name, 0, self.now)
-            after = replace(before, open_calls=(*before.open_calls, call.key))
+            after = before.with_open_calls((*before.open_calls, call.key))
             self.reverts[name] = self.changed_reverts[name] = after
         nonces = 1 if call.delegate is None else 2
         self.account = replace(account, next_nonce=account.next_nonce + nonces)

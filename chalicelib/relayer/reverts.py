@@ -68,7 +68,7 @@ def after_outcome(
     """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
     is. A payer's success does not end the day that a revert delays the next call by."""
     before = after = known or Reverts(transaction.network, name, 0, now)
-    after = replace(after, open_calls=tuple(each for each in after.open_calls if each != transaction.call_key))
+    after = after.with_open_calls([each for each in after.open_calls if each != transaction.call_key])
     if status is CallStatus.REVERTED:
         count = 0 if len(transaction.reverts_of) > 1 else after.count + 1
         after = replace(after, count=count, last_at=now, reverted_call=transaction.call_key)

@@ -305,7 +305,7 @@ def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> N
     world.relay(services)
     closed = store.reverts(services.store, "sepolia", payer_name(WALLET))
     assert closed is not None
-    services.store.write(replace(closed, open_calls=("first",)))
+    services.store.write(replace(closed, open_call="first"))
     assert delayed(services, WALLET) == set()
     (sent,) = flows.submit(services, [replace(call, key="second")])
     assert sent.status is SubmissionStatus.ACCEPTED
