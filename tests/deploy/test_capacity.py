@@ -13,6 +13,7 @@ from tests.bench.ceilings import FACTS
 from tests.bench.steps import asked_for_a_payment, idle_networks, payment_steps
 from tests.support.rehearsed import rehearsed
 
+pytestmark = pytest.mark.xdist_group("costs")  # the calls of a payment are counted once in a process
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
