@@ -107,10 +107,13 @@ FIRST = (
     "onchain/",
     "local/",
     "platform/http/test_matrix.py",
-    "recording/test_crashes.py",
     "webhooks/test_real_queue.py",
-    "chain/",
-    "outbound/",
+    "deploy/test_lock.py",
+    "platform/storage/test_memory_dynamodb.py",
+    "platform/outbound/",
+    "simulation/",
+    "test_alone.py",
+    "test_changed.py",
 )
 """What waits for other processes or takes longest: begun first, so that no process is left alone with it at the end."""
 

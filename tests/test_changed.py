@@ -73,18 +73,19 @@ def change(folder: Path, *names: str) -> None:
 
 def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What `make test CHANGED=1` runs there."""
-    variables = {**os.environ, "PYTEST_ADDOPTS": "-p no:schemathesis -p no:randomly --import-mode=importlib", "ROOM": "", "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    variables = {**os.environ, "PYTEST_ADDOPTS": "--import-mode=importlib", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "ROOM": "", "PYTHONDONTWRITEBYTECODE": "1", **environment}
     return subprocess.run(
         [sys.executable, "-m", "tests.changed", "-q"], cwd=folder, env=variables, capture_output=True, text=True, check=False
     )
 
 
-def rooms(folder: Path, *files: str) -> set[str]:
-    """The rooms of files, in a process that knows only the `tests` of that folder, not those of this project as well."""
-    script = "import json, sys; from pathlib import Path; from tests.changed import Rooms; print(json.dumps([*Rooms(Path.cwd()).touched_by(sys.argv[1:])]))"
-    command = [sys.executable, "-c", script, *files]
+def rooms(folder: Path, *changes: list[str]) -> list[set[str]]:
+    """The rooms of the files of each change, in a process that knows only the `tests` of that folder, not those of this
+    project as well."""
+    script = "import json, sys; from pathlib import Path; from tests.changed import Rooms; found = Rooms(Path.cwd()); print(json.dumps([[*found.touched_by(each)] for each in json.loads(sys.argv[1])]))"
+    command = [sys.executable, "-c", script, json.dumps(changes)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    return [set(each) for each in json.loads(done.stdout)]
 
 
 def test_the_room_of_a_file_and_those_that_import_it_are_run_and_it_is_said_why(checkout: Path) -> None:
@@ -137,38 +138,39 @@ def test_changes_on_main_that_are_not_committed_are_tested(checkout: Path) -> No
     assert "  docs: tests/docs/test_docs.py differs" in run(checkout).stdout
 
 
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("chalicelib/links/rules.py", {"links"}),
-        ("chalicelib/links/api.py", {"links"}),
-        ("tests/links/single/test_flows.py", {"links/single"}),
-        ("tests/support/clock.py", {"links/single"}),
-        ("tests/mail/purse.py", {"mail"}),
-        ("chalicelib/mail/templates/en.json", {"mail"}),
-        ("chalicelib/pages/page.js", {"pages"}),
-        ("infra/deploy.py", {"deploy"}),
-        ("docs/api.md", {"docs"}),
-        ("README.md", {"docs"}),
-        ("tests/conftest.py", {""}),
-        ("tests/changed.py", {"test_alone.py"}),
-        ("tests/test_alone.py", {"test_alone.py"}),
-        ("LICENSE", set()),
-    ],
-)
-def test_each_kind_of_file_has_its_rooms(checkout: Path, file: str, expected: set[str]) -> None:
-    assert rooms(checkout, file) == expected
+ROOMS_OF: dict[str, set[str]] = {
+    "chalicelib/links/rules.py": {"links"},
+    "chalicelib/links/api.py": {"links"},
+    "tests/links/single/test_flows.py": {"links/single"},
+    "tests/support/clock.py": {"links/single"},
+    "tests/mail/purse.py": {"mail"},
+    "chalicelib/mail/templates/en.json": {"mail"},
+    "chalicelib/pages/page.js": {"pages"},
+    "infra/deploy.py": {"deploy"},
+    "docs/api.md": {"docs"},
+    "README.md": {"docs"},
+    "tests/conftest.py": {""},
+    "tests/changed.py": {"test_alone.py"},
+    "tests/test_alone.py": {"test_alone.py"},
+    "LICENSE": set(),
+}
+"""The rooms of a file of each kind."""
+
+
+def test_each_kind_of_file_has_its_rooms(checkout: Path) -> None:
+    found = rooms(checkout, *([file] for file in ROOMS_OF))
+    assert dict(zip(ROOMS_OF, found, strict=True)) == ROOMS_OF
 
 
 def test_data_is_tested_where_its_name_is_read_and_not_where_another_name_ends_alike(checkout: Path) -> None:
     (checkout / "tests/races/test_links.py").write_text("READ = 'en.json'\n")
     (checkout / "tests/docs/test_docs.py").write_text("READ = 'listen.json'\n")
-    assert rooms(checkout, "chalicelib/mail/templates/en.json") == {"mail", "races"}
+    assert rooms(checkout, ["chalicelib/mail/templates/en.json"]) == [{"mail", "races"}]
 
 
 def test_every_room_is_run_once(checkout: Path) -> None:
-    assert rooms(checkout, "tests/links/test_rules.py", "tests/links/single/test_flows.py") == {"links"}
-    assert rooms(checkout, "tests/conftest.py", "tests/mail/purse.py") == {""}
+    of_a_room, of_all = ["tests/links/test_rules.py", "tests/links/single/test_flows.py"], ["tests/conftest.py", "tests/mail/purse.py"]
+    assert rooms(checkout, of_a_room, of_all) == [{"links"}, {""}]
 
 
 @pytest.mark.parametrize("file", EVERYWHERE)

@@ -10,6 +10,7 @@ from tests.bench.steps import Step, payment_steps
 from tests.bench.traffic import Outcome, simulate
 from tests.support.rehearsed import few, rehearsed
 
+pytestmark = pytest.mark.xdist_group("costs")  # with test_capacity.py
 LATE_SECONDS = 60
 
 

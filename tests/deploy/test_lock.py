@@ -104,17 +104,19 @@ def test_of_commands_that_begin_at_once_one_gets_the_lock(
     free_lock: Lock, s3: Any, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, is_left: bool
 ) -> None:
     """Whether the lock is free or has ended: the second is the moment at which reading and writing apart let two in."""
+    buckets = [f"{BUCKET}-left-{number}" for number in range(3)] if is_left else 10 * [BUCKET]
     if is_left:
         monkeypatch.setattr(lock, "LOCKED_FOR", timedelta(seconds=5))
-    for _ in range(2 if is_left else 10):
-        if is_left:
-            s3.put_object(Bucket=BUCKET, Key=LOCK, Body=b'{"command": "x", "by": "x", "since": "x"}')
-            time.sleep(6.1)
+        for bucket in buckets:
+            s3.create_bucket(Bucket=bucket)
+            s3.put_object(Bucket=bucket, Key=LOCK, Body=b'{"command": "x", "by": "x", "since": "x"}')
+        time.sleep(6.1)
+    for bucket in buckets:
         together = Barrier(6)
         inside: list[int] = []
 
-        def run(number: int, together: Barrier = together, inside: list[int] = inside) -> str:
-            own = Lock(cloud.client("s3"), cloud.client("sts"), BUCKET)
+        def run(number: int, bucket: str = bucket, together: Barrier = together, inside: list[int] = inside) -> str:
+            own = Lock(cloud.client("s3"), cloud.client("sts"), bucket)
             together.wait()
             try:
                 with own.hold("make deploy"):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import boto3
@@ -21,16 +22,22 @@ from tests.support.node import Node
 from tests.support.running import restart, run_on, running, serving
 
 
+@cache
+def moto_client(service: str) -> Any:
+    """A client that creates what the app needs: to make one takes longer than all that it does for a file of tests."""
+    return boto3.client(service)
+
+
 def create_cloud(rpc_urls: dict[str, str]) -> None:
     """Creates queues, key and secret with the names of the template."""
     for name in ("announcements", "webhooks", "webhook-retries", "scans", "recordings"):
-        boto3.client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
-    kms = boto3.client("kms")
+        moto_client("sqs").create_queue(QueueName=f"{PREFIX}-{name}")
+    kms = moto_client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
     secrets = {"rpc-urls": json.dumps({**rpc_urls, "gasless_networks": "mainnet"}), "relayer-key": "11" * 32}
     for name, text in secrets.items():
-        boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-{name}", SecretString=text)
+        moto_client("secretsmanager").create_secret(Name=f"{PREFIX}-{name}", SecretString=text)
 
 
 @pytest.fixture(scope="module")

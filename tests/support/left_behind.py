@@ -40,17 +40,58 @@ _ABSENT = object()
 
 
 @dataclass
-class Process:
-    """What of this process is compared, and how it was when it was last looked at."""
+class Places:
+    """What of this process is compared."""
 
-    modules: int = 0
+    modules: dict[str, Any] = field(default_factory=dict)
+    """Those that were imported when it was last looked for places."""
     spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The attributes of modules and classes."""
+    containers: dict[str, Any] = field(default_factory=dict)
+    caches: dict[str, Any] = field(default_factory=dict)
+    """Functions with a cache that are checked."""
+
+    def find(self) -> None:
+        """Adds what modules have that were imported since; of one that was imported anew, what it has now."""
+        if len(sys.modules) == len(self.modules):
+            return
+        modules = dict(sys.modules)
+        if not self.modules.keys() <= modules.keys():
+            self.modules, self.spaces, self.containers, self.caches = {}, {}, {}, {}
+        for name, module in modules.items():
+            is_new = self.modules.get(name) is not module and isinstance(module, ModuleType)
+            if is_new and (name in WATCHED or f"{name}.".startswith(OURS)):
+                self._add(name, vars(module), name not in WATCHED)
+        self.modules = modules
+
+    def _add(self, name: str, space: Mapping[str, Any], is_ours: bool) -> None:
+        self.spaces[name] = space
+        for attribute, value in list(space.items()) if is_ours else ():
+            full = f"{name}.{attribute}"
+            if attribute.startswith("__"):
+                continue
+            if type(value) in _CONTAINERS and full not in MEMOS:
+                self.containers[full] = value
+            elif isinstance(value, type) and value.__module__ == name and not _is_plain(value):
+                self._add(full, value.__dict__, is_ours)
+            elif isinstance(value, functools._lru_cache_wrapper) and value.__module__ == name and _is_checked(value):
+                self.caches[full] = value
+
+
+_places = Places()
+
+
+@dataclass
+class Process:
+    """How the places of this process were when they were last looked at."""
+
+    modules: Mapping[str, Any] | None = None
+    """Those of its places."""
+    spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
     """Those of all of them, one after the other: to compare these takes half as long as by their names."""
     containers: dict[str, Any] = field(default_factory=dict)
     caches: dict[str, Any] = field(default_factory=dict)
-    """Functions with a cache that are checked."""
     seen: dict[str, Any] = field(default_factory=dict)
     session_fixtures: int = 0
     """How many fixtures of all tests were made."""
@@ -59,18 +100,20 @@ class Process:
 
     def look(self) -> None:
         """Takes what is now as the state to compare with."""
-        if len(sys.modules) != self.modules:
-            self._find()
+        _places.find()
+        if self.modules is not _places.modules:
+            self.modules = _places.modules
+            self.spaces, self.containers, self.caches = dict(_places.spaces), dict(_places.containers), dict(_places.caches)
         elif self.is_known:
             return
-        for name, space in self.spaces.items():
-            if self.seen.get(name) != space:
-                self.seen[name] = dict(space)
+        values = self._values()
+        if values != self.values:
+            self.seen.update({name: dict(space) for name, space in self.spaces.items() if self.seen.get(name) != space})
+            self.values = values
         for name, container in self.containers.items():
             if self.seen.get(name) != _content(container):
                 self.seen[name] = _copied(container)
         self.seen.update(_rest(), **self._misses())
-        self.values = self._values()
 
     def changes(self) -> list[str]:
         """What is not as it was when it was looked at, a line for each. Modules that were imported since are left out."""
@@ -95,26 +138,6 @@ class Process:
 
     def _misses(self) -> dict[str, int]:
         return {name: each.cache_info().misses for name, each in self.caches.items()}
-
-    def _find(self) -> None:
-        self.modules = len(sys.modules)
-        self.spaces, self.containers, self.caches = {}, {}, {}
-        for name, module in list(sys.modules.items()):
-            if isinstance(module, ModuleType) and (name in WATCHED or f"{name}.".startswith(OURS)):
-                self._add(name, vars(module), name not in WATCHED)
-
-    def _add(self, name: str, space: Mapping[str, Any], is_ours: bool) -> None:
-        self.spaces[name] = space
-        for attribute, value in list(space.items()) if is_ours else ():
-            full = f"{name}.{attribute}"
-            if attribute.startswith("__"):
-                continue
-            if type(value) in _CONTAINERS and full not in MEMOS:
-                self.containers[full] = value
-            elif isinstance(value, type) and value.__module__ == name and not _is_plain(value):
-                self._add(full, value.__dict__, is_ours)
-            elif isinstance(value, functools._lru_cache_wrapper) and value.__module__ == name and _is_checked(value):
-                self.caches[full] = value
 
 
 def _content(container: Any) -> Any:
