@@ -67,7 +67,7 @@ def settle_deferred(
     for deferred in {each.place: each for each in in_turn}.values():
         if services.clock() >= details.deadline:
             return count, cursor
-        if deferred.place in of_page:  # before it is read: if that ends the process, the next tick goes on with the next one
+        if deferred.place in of_page:  # before it is read: if that ends the process, the next tick goes on
             cursor = ranges.store_cursor(services, replace(cursor, deferred_from=deferred.place))
         try:
             number, cursor = _settle(services, chain, details, cursor, deferred)
