@@ -107,9 +107,9 @@ class ValuationRates:
             read = self._with_agreed_sender(entry)
         except ChainUnavailable as error:
             raise NotKnownYet from error
-        held = [each for each in fitting if is_locked_for(each, read)]
-        of_deposit = next((each for each in held if each.fill_key is not None), None)
-        if held and of_deposit is None:
+        locked = [each for each in fitting if is_locked_for(each, read)]
+        of_deposit = next((each for each in locked if each.fill_key is not None), None)
+        if locked and of_deposit is None:
             raise NotKnownYet
         return of_deposit
 

@@ -169,7 +169,7 @@ class _Tick:
             ranges.store_cursor(services, rules.narrow(self.cursor, blocks))
             return False
         self.count, self.reads = self.count + len(found.new), self.reads + (not listed.is_full)
-        self.deferred += map(with_next_version, ranges.deferred_of(found))
+        self.deferred += map(with_next_version, ranges.deferred_transactions(found))
         cursor = absence.note_run(self.cursor, weighed, services.clock())
         log_range, evidence = self.facts.log_range, weighed.evidence
         cursor = ranges.advance_cursor(services, self.chain, cursor, blocks, listed, log_range, evidence)

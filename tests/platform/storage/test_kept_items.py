@@ -29,6 +29,7 @@ ADDED: dict[str, set[str]] = {
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number", "is_confirmed"},
     "RelayedTransaction": {"payers"},
+    "Reverts": {"open_calls", "successes"},
     "Link": {"has_known_payees", "is_being_cancelled"},
     "Request": {"paid_when_cancelled"},
 }
