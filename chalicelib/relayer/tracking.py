@@ -168,6 +168,7 @@ def _written_together(pairs: Sequence[Finished]) -> Iterator[Sequence[Finished]]
         yield pairs[start:]
 
 
+@retry_conflicts(5)  # calls of the same payers may be submitted at the same moment
 def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
     """Writes transactions with their calls, and counts what these take from wallets (-1: not any more), and what the
     service's account holds by their outcomes; that the payers of calls that have ended have no open one any more. A

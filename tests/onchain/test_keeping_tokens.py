@@ -5,8 +5,9 @@ import pytest
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.requests.targets import Item
 from infra.local.chain import Chain
-from tests.fakes.world import World
+from tests.fakes.world import PAYEE, World
 from tests.onchain.keeping_token import ONE_PERCENT, ONE_UNIT, keeping_token
 from tests.onchain.payer import FUSDC, Payer
 
@@ -39,3 +40,23 @@ def test_a_fee_to_the_payee_takes_only_what_is_above_the_amount(world: World, ch
     world.tick(network="sepolia")
     assert world.load(payment).link.status is LinkStatus.PENDING
     assert world.load(payment).requests[0].paid == 12_375_000 + 123_750, "both Transfers, and nothing is left for the fee"
+
+
+@pytest.mark.parametrize(
+    ("left", "of_first", "of_second"),
+    [(ONE_PERCENT, 9_900_000, 2_970_000), (ONE_UNIT, 9_999_999, 2_999_999)],
+    ids=["one percent", "one unit"],
+)
+def test_each_payment_of_a_batch_counts_what_arrived_of_it_also_of_two_to_one_payee(
+    world: World, chain: Chain, payer: Payer, left: str, of_first: int, of_second: int
+) -> None:
+    payment = world.create_link(
+        items=tuple(Item(amount, None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia") for amount in ("10", "3"))
+    )
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(left).hex())
+    payer.pay(world, payment)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    assert [(each.paid, each.status) for each in world.load(payment).requests] == [
+        (of_first, RequestStatus.PARTIALLY_PAID), (of_second, RequestStatus.PARTIALLY_PAID),
+    ]  # fmt: skip

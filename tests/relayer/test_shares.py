@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -430,6 +431,32 @@ def test_a_payer_may_have_an_open_call_more_for_each_four_that_have_succeeded_un
     assert [accepted(9) for _ in range(5)] == [1, 1, 1, 1, 2], "it begins anew"
     world.advance(60 * 60 * 24 * 101)
     assert accepted(9) == 2, "DynamoDB deletes what has vanished, at some time"
+
+
+def test_a_call_that_is_accepted_while_others_of_its_payer_end_holds_up_no_outcome() -> None:
+    """Both write what is open of the payer; other accounts' outcomes are found by the same check."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    memory, name = MemoryStore(), payer_name(WALLET)
+    services = replace(world.services, store=memory)
+    arguments: Any = {"account_id": "shop", "payers": (WALLET,), "many_open": True}
+    memory.write(Reverts("sepolia", name, 0, world.now, successes=100))
+    flows.submit(services, [Call(key, "sepolia", PAYEE, "0x12", **arguments) for key in ("first", "second")])
+    flows.submit(services, [Call("other", "sepolia", PAYEE, "0x12", account_id="another shop")])
+    write, meanwhile = memory.write, [Call("third", "sepolia", PAYEE, "0x12", **arguments)]
+
+    def write_later(*writes: Any) -> Any:
+        if meanwhile and any(isinstance(each, Reverts) for each in writes):
+            flows.submit(services, [meanwhile.pop()])
+        return write(*writes)
+
+    world.advance(61)
+    closing = replace(services, store=copy(memory))
+    closing.store.write = write_later  # type: ignore[method-assign]
+    world.relay(closing)
+    outcomes = {key: flows.outcome(services, key) for key in ("first", "second", "other")}
+    assert {key: each and each.status for key, each in outcomes.items()} == dict.fromkeys(outcomes, CallStatus.SUCCEEDED)
+    counted = store.reverts(memory, "sepolia", name)
+    assert counted is not None and (counted.open_calls, counted.successes) == (("third",), 102)
 
 
 def test_a_thousand_wallets_with_schedules_cost_one_reverted_call_each_in_a_day_and_one_for_each_four_that_succeed() -> None:

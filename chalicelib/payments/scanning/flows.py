@@ -28,7 +28,7 @@ from chalicelib.payments.scanning.rules import NetworkStatus
 from chalicelib.payments.scanning.transfer_log import Logs
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
-from chalicelib.platform.storage.store import Throttled, WriteConflict
+from chalicelib.platform.storage.store import Throttled, WriteConflict, with_next_version
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
@@ -111,14 +111,15 @@ class _Tick:
         self.cursor, self.head = cursor, head
         self.count, self.reads, self.refusals = 0, 0, 0
         self.along: tuple[BlockRange, Logs] | None = None
+        self.deferred: list[DeferredTransaction] = []
 
     def run(self) -> int:
         """Reads range after range as long as there is time; returns the number of new transfers."""
         while self.reads < _RANGES_PER_TICK:
             blocks = rules.next_range(self.cursor, self.head, self.confirmations)
             if blocks is None:
-                again = read_again(self.services, self.chain, self.details, self.policy, self.cursor, self.along)
-                return self.count + again
+                place = self.services, self.chain, self.details, self.policy, self.cursor
+                return self.count + read_again(*place, self.along, self.deferred)
             if self.services.clock() >= self.deadline or not self._read(blocks):
                 break
         return self.count
@@ -168,6 +169,7 @@ class _Tick:
             ranges.store_cursor(services, rules.narrow(self.cursor, blocks))
             return False
         self.count, self.reads = self.count + len(found.new), self.reads + (not listed.is_full)
+        self.deferred += map(with_next_version, ranges.deferred_transactions(found))
         cursor = absence.note_run(self.cursor, weighed, services.clock())
         log_range, evidence = self.facts.log_range, weighed.evidence
         cursor = ranges.advance_cursor(services, self.chain, cursor, blocks, listed, log_range, evidence)

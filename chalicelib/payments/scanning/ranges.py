@@ -188,17 +188,21 @@ def write(services: Services, found: Found) -> None:
     """Entries first: the recorder finds every entry that its work names. Raises Throttled."""
     blocks = {(each.network, each.block_number): each.detected_at for each in found.new}
     marks = [LoggedBlock(network, number, logged_at) for (network, number), logged_at in blocks.items()]
-    deferred = {
-        (each.block_number, each.tx_hash): DeferredTransaction(
-            each.network, each.block_number, each.tx_hash, each.detected_at
-        )
-        for each in found.deferred
-    }
-    for each in deferred.values():
+    deferred = deferred_transactions(found)
+    for each in deferred:
         facts = {"network": each.network, "tx_hash": each.tx_hash, "block": each.block_number}
         services.log.error("transaction deferred", extra=facts)
-    services.store.put_many([*deferred.values(), *marks, *found.new])
+    services.store.put_many([*deferred, *marks, *found.new])
     services.store.put_many(found.work)
+
+
+def deferred_transactions(found: Found) -> list[DeferredTransaction]:
+    """The transactions of the transfers that are not recorded, each once."""
+    places = {(each.block_number, each.tx_hash): each for each in found.deferred}
+    return [
+        DeferredTransaction(each.network, number, tx_hash, each.detected_at)
+        for (number, tx_hash), each in places.items()
+    ]
 
 
 def log_refusal(services: Services, name: str, blocks: BlockRange, error: RangeTooLarge) -> None:

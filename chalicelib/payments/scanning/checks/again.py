@@ -19,7 +19,7 @@ from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.checks import absence
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
-from chalicelib.payments.scanning.records import Cursor, Evidence, LoggedTransfer
+from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, Evidence, LoggedTransfer
 from chalicelib.payments.scanning.transfer_log import Logs
 from chalicelib.platform.services import Services
 
@@ -48,10 +48,11 @@ def read_again(
     policy: "AbsencePolicy",
     cursor: Cursor,
     along: "tuple[BlockRange, Logs] | None" = None,
+    deferred: Sequence[DeferredTransaction] = (),
 ) -> int:
     """Looks for a proof of some blocks, and reads at most one range of each verification; returns how many transfers
     were missing. If the network has several nodes, another one is asked; `along` are blocks that were read with new
-    ones, and their logs. Raises ChainUnavailable.
+    ones, and their logs; `deferred` are transactions that this tick has deferred. Raises ChainUnavailable.
 
     After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
     they are proved or not.
@@ -61,7 +62,7 @@ def read_again(
         from chalicelib.payments.scanning.checks.doubts import compare_alone, settle_deferred  # most processes see none
 
         cursor = compare_alone(services, chain, details, cursor)
-        late, cursor = settle_deferred(services, chain, details, cursor)
+        late, cursor = settle_deferred(services, chain, details, cursor, deferred)
     missing, cursor = _prove(services, chain, details, policy, cursor)
     missing += late
     for index in range(len(cursor.verifications)):

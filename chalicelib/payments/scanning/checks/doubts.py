@@ -4,7 +4,9 @@ Neither holds new blocks up: they are looked at once all confirmed blocks were r
 far that went is in the cursor.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
 
 DEFERRED_PER_TICK = 5
-"""The most deferred transactions of a tick. Each may take as long as a response of a node may."""
+"""The most deferred transactions of a tick, new ones and others. Each may take as long as a response of a node may."""
 
 
 def compare_alone(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> Cursor:
@@ -51,18 +53,22 @@ def compare_alone(services: Services, chain: "Chain", details: Details, cursor: 
     return cursor
 
 
-def settle_deferred(services: Services, chain: "Chain", details: Details, cursor: Cursor) -> tuple[int, Cursor]:
-    """Reads some deferred transactions again, one by one, from where the last tick ended; returns how many transfers of
-    them are recorded now. Raises NodesDisagree."""
+def settle_deferred(
+    services: Services, chain: "Chain", details: Details, cursor: Cursor, new: Sequence[DeferredTransaction]
+) -> tuple[int, Cursor]:
+    """Reads some deferred transactions again, one by one: in turn the `new` ones of this tick, as what deferred them
+    may have been others beside them, and those from where the last tick ended. Returns how many transfers of them are
+    recorded now. Raises NodesDisagree."""
     if cursor.deferred_from is None:
         return 0, cursor
     page = scan_store.list_deferred(services.store, cursor.network, cursor.deferred_from, DEFERRED_PER_TICK)
-    count = 0
-    for deferred in page:
+    in_turn = (each for pair in zip_longest(new[:DEFERRED_PER_TICK], page) for each in pair if each is not None)
+    count, of_page = 0, {each.place for each in page}
+    for deferred in {each.place: each for each in in_turn}.values():
         if services.clock() >= details.deadline:
             return count, cursor
-        # before it is read: if that ends the process, the next tick goes on with the next one
-        cursor = ranges.store_cursor(services, replace(cursor, deferred_from=deferred.place))
+        if deferred.place in of_page:  # before it is read: if that ends the process, the next tick goes on
+            cursor = ranges.store_cursor(services, replace(cursor, deferred_from=deferred.place))
         try:
             number, cursor = _settle(services, chain, details, cursor, deferred)
         except NodesDisagree:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -192,6 +193,33 @@ def test_a_receipt_that_no_node_returns_defers_its_transaction_alone(client: Any
         del node.read_payments, node.read_transfers, node.find_receipts
     group.run(minutes=1)
     assert group.paid(first) == AMOUNT
+
+
+def test_what_is_deferred_beside_receipts_that_are_too_large_is_looked_at_at_once_however_many_are_deferred(
+    client: Any,
+) -> None:
+    """After three receipts that are too large no other is asked for in the same request."""
+    group, heavy = Group(client, 1), set[str]()
+    honest, other = group.world.create_link(), group.world.create_link()
+
+    def pay_twice(payment: PayableLink, amount: int) -> str:
+        group.nodes[0].pay(payment.requests[0], amount)
+        return str(group.nodes[0].pay_too(payment.requests[0], amount)["transactionHash"])
+
+    def refuse_heavy(read: Callable[[Sequence[str]], Any], hashes: Sequence[str]) -> Any:
+        light = [each for each in hashes if each not in heavy]
+        return silent() if len(heavy.intersection(hashes)) > 2 or not light else read(light)
+
+    for node in group.nodes:
+        node.find_receipts = partial(refuse_heavy, node.find_receipts)  # type: ignore[method-assign]
+    for _ in range(6):
+        heavy.update(pay_twice(other, 1) for _ in range(4))
+        group.tick()
+    assert len(group.logged("transaction deferred")) == 24
+    heavy.update(pay_twice(other, 1) for _ in range(4))
+    pay_twice(honest, AMOUNT // 2)
+    group.tick()
+    assert group.paid(honest) == AMOUNT
 
 
 def make_heavy(node: FakeChain, tx_hash: str) -> None:
