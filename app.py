@@ -81,7 +81,7 @@ def consumers(settings: Settings) -> tuple[Consumer, ...]:
         Consumer("scan_chain", queue("scans"), "payments.scanning.jobs.scan_chain", 10),
         Consumer("record_transfers", queue("recordings"), "payments.recording.jobs.record_transfers", recordings),
         Consumer("follow_relayed", queue("relayed"), "relayer.jobs.follow_relayed", 10),
-        Consumer("follow_payment_intent", queue("payment-intents"), f"{_CROSSCHAIN}.jobs.follow_payment_intent", 10),
+        Consumer("follow_payment_intent", queue("payment-intents"), f"{_CROSSCHAIN}.running.follow_payment_intent", 10),
         Consumer("execute_recurring", queue("recurring"), "recurring.jobs.execute_recurring", 10),
         Consumer("send_mail", queue("mails"), "mail.jobs.send_mail", 5),
         Consumer("note_mail", queue("mail-news"), "mail.jobs.note_mail", 2),

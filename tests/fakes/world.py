@@ -16,7 +16,7 @@ from moto import mock_aws
 from moto.core.config import default_user_config
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
-from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
+from chalicelib.crosschain.service.payment_intents.running import follow_payment_intent
 from chalicelib.mail.jobs import note_mail, send_mail
 from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.links import expiry
