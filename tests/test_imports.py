@@ -102,7 +102,7 @@ WORKERS = {
     "run_gasless": ("gasless.running", 130),
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
-    "send_mail": ("mail.jobs", 62),
+    "send_mail": ("mail.flows", 62),
     "run_commerce": ("commerce.service.running", 130),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the
