@@ -87,10 +87,10 @@ def consumers(settings: Settings) -> tuple[Consumer, ...]:
         Consumer("scan_chain", queue("scans"), "payments.scanning.jobs.scan_chain", 10),
         Consumer("record_transfers", queue("recordings"), "payments.recording.jobs.record_transfers", recordings),
         Consumer("follow_relayed", queue("relayed"), "relayer.jobs.follow_relayed", 10),
-        Consumer("follow_payment_intent", queue("payment-intents"), f"{_CROSSCHAIN}.jobs.follow_payment_intent", 10),
-        Consumer("execute_recurring", queue("recurring"), "recurring.jobs.execute_recurring", 10),
-        Consumer("send_mail", queue("mails"), "mail.jobs.send_mail", 5),
-        Consumer("note_mail", queue("mail-news"), "mail.jobs.note_mail", 2),
+        Consumer("follow_payment_intent", queue("payment-intents"), f"{_CROSSCHAIN}.running.follow_payment_intent", 10),
+        Consumer("execute_recurring", queue("recurring"), "recurring.running.execute_recurring", 10),
+        Consumer("send_mail", queue("mails"), "mail.flows.send_mail", 5),
+        Consumer("note_mail", queue("mail-news"), "mail.flows.note", 2),
     )
 
 
@@ -104,12 +104,12 @@ SCHEDULES = (
     Schedule("run_gasless", 1, "gasless.running.run_due", "gasless payments looked at"),
     Schedule("check_offramps", 1, "offramp.service.checking.check_due", "off-ramp orders checked"),
     Schedule("run_commerce", 1, "commerce.service.running.run_due", "commerce payments looked at"),
-    Schedule("run_recurring", 1, "recurring.jobs.run_recurring"),
+    Schedule("run_recurring", 1, "recurring.running.start_due", "recurring queued"),
     Schedule("track_relayed", 1, "relayer.jobs.track_relayed"),
     Schedule("archive_paid", 5, "payments.archive.flows.archive_due", "payables archived"),
-    Schedule("tell_changes", 1, "mail.jobs.tell_changes", "mails of changes written"),
+    Schedule("tell_changes", 1, "mail.changes.tell", "mails of changes written"),
     Schedule("apply_changes", 1, "accounts.changes.applying.run_due", "changes decided"),
-    Schedule("sweep_mails", 1, "mail.jobs.sweep_mails", "mails swept"),
+    Schedule("sweep_mails", 1, "mail.flows.sweep", "mails swept"),
     Schedule("check_payers", 5, "offramp.payers.checking.check_due", "payers checked"),
     Schedule("check_domains", 5, "accounts.domains.jobs.check_due", "domains checked"),
 )

@@ -100,7 +100,6 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
     assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.platform.{name}" for name in light} | {
         "chalicelib.base.frozen",
-        "chalicelib.base.limits",
         "chalicelib.commerce.service.operations",  # the table that its routes are made of
     }
     assert "pydantic" not in loaded
@@ -112,11 +111,11 @@ WORKERS = {
     "record_transfers": ("payments.recording.jobs", 94),
     "expire_links": ("payments.links.expiry", 52),
     "track_announced": ("payments.announcements.tracking", 122),
-    "run_payment_intents": ("crosschain.service.payment_intents.jobs", 176),
+    "run_payment_intents": ("crosschain.service.payment_intents.running", 176),
     "run_gasless": ("gasless.running", 130),
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
-    "send_mail": ("mail.jobs", 62),
+    "send_mail": ("mail.flows", 62),
     "run_commerce": ("commerce.service.running", 130),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the

@@ -125,6 +125,11 @@ def queue_mails(services: Services, mails: Iterable[Mail]) -> None:
     _queue(services, [(each, 0) for each in mails])
 
 
+def send_mail(services: Services, body: str) -> None:
+    """Sends the mail that a message of the queue names."""
+    send(services, json.loads(body)["mailId"])
+
+
 def send(services: Services, mail_id: str) -> None:
     """Makes one attempt to send a mail, unless it is over or another worker has it.
 

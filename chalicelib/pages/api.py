@@ -20,9 +20,8 @@ from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import page_visitor
 from chalicelib.platform.access.modes import Rate
 from chalicelib.platform.access.rate_limits.flows import count_call
-from chalicelib.platform.http.caching import respond_with_file
 from chalicelib.platform.http.responses import HttpResponse
-from chalicelib.platform.http.view import Visit
+from chalicelib.platform.http.view import Visit, respond_with_file
 
 _IMAGE = {
     "Content-Type": "image/svg+xml",

@@ -41,6 +41,9 @@ ROUTES = {
             looks_up_token=True,
         ),
         Operation("GET", "/v2/secure-payments", "look_up_secure_payment", CREDENTIALS, scope="secure_payments:read"),
+        Operation(
+            "POST", "/v2/secure-payments/fees/preview", "preview_fees", CREDENTIALS, scope="secure_payments:read",
+        ),
     ),
     "links.cancelling.api": (
         Operation(
@@ -66,11 +69,6 @@ ROUTES = {
         Operation(
             "POST", "/v2/secure-payments/batch-payouts", "batch_payouts", CREDENTIALS, scope="payouts:write",
             status=201,
-        ),
-    ),
-    "links.fees.api": (
-        Operation(
-            "POST", "/v2/secure-payments/fees/preview", "preview_fees", CREDENTIALS, scope="secure_payments:read",
         ),
     ),
     "transfers.api": (

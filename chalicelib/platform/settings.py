@@ -10,8 +10,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.platform import setting_readers
+
+FEWEST_CHILDREN, MOST_CHILDREN = 2, 1000
+"""The number of children of a multicall. A deployment may set a lower maximum."""
 
 
 class InvalidSettings(Exception):

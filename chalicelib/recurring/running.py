@@ -7,6 +7,7 @@ A message is a hint: what a worker does not do is due again in the next minute. 
 that it was decided for, so a message that comes twice, or to two workers, changes nothing twice.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
@@ -49,6 +50,17 @@ def start_due(services: Services) -> int:
     ]
     send_hints(services.queue, services.log, services.settings.queue("recurring"), messages)
     return sum(len(names) for names in groups.values())
+
+
+def execute_recurring(services: Services, body: str) -> None:
+    """One step of the recurring payouts or requests that a message names."""
+    message = json.loads(body)
+    if "requests" in message:
+        created = repeat_requests(services, message["requests"])
+        services.log.info("requests repeated", extra={"count": created})
+    else:
+        submitted = run_payments(services, message["network"], message["recurring"])
+        services.log.info("recurring payments submitted", extra={"count": submitted, "network": message["network"]})
 
 
 def run_payments(services: Services, network: str, recurring_ids: Sequence[str]) -> int:

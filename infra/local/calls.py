@@ -33,7 +33,7 @@ FLOWS = {
     ("payments/announcements/tracking.py", "track_due"): "track_announced",
     ("crosschain/service/payment_intents/running.py", "run_due"): "run_payment_intents",
     ("gasless/running.py", "run_due"): "run_gasless",
-    ("crosschain/service/payment_intents/jobs.py", "follow_payment_intent"): "follow_payment_intent",
+    ("crosschain/service/payment_intents/running.py", "follow_payment_intent"): "follow_payment_intent",
     ("commerce/service/running.py", "run_due"): "run_commerce",
     ("offramp/service/checking.py", "check_due"): "check_offramps",
     ("offramp/payers/checking.py", "check_due"): "check_payers",

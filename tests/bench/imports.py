@@ -28,7 +28,7 @@ _WORKERS = {
     "record_transfers and sweep_transfers": "chalicelib.payments.recording.jobs",
     "expire_links": "chalicelib.payments.links.expiry",
     "track_announced": "chalicelib.payments.announcements.tracking",
-    "run_payment_intents and follow_payment_intent": "chalicelib.crosschain.service.payment_intents.jobs",
+    "run_payment_intents and follow_payment_intent": "chalicelib.crosschain.service.payment_intents.running",
     "run_gasless": "chalicelib.gasless.running",
     "archive_paid": "chalicelib.payments.archive.flows",
     "check_payers": "chalicelib.offramp.payers.checking",

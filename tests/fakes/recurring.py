@@ -20,7 +20,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.recurring import flows as recurring
-from chalicelib.recurring import jobs as recurring_jobs
+from chalicelib.recurring import running
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment
 from chalicelib.relayer.jobs import track_relayed
@@ -173,7 +173,7 @@ class Recurring:
 
     def minute(self) -> None:
         """One tick: what is due is run, transactions get into blocks, and payments are recorded."""
-        recurring_jobs.run_recurring(self.services)
+        running.start_due(self.services)
         track_relayed(self.services)
         end = self.world.now + timedelta(minutes=1)
         self._consume(end)

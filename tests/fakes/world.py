@@ -16,8 +16,8 @@ from moto import mock_aws
 from moto.core.config import default_user_config
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
-from chalicelib.crosschain.service.payment_intents.jobs import follow_payment_intent
-from chalicelib.mail.jobs import note_mail, send_mail
+from chalicelib.crosschain.service.payment_intents.running import follow_payment_intent
+from chalicelib.mail.flows import note, send_mail
 from chalicelib.payments.currencies.rules import ConversionFacts
 from chalicelib.payments.links import expiry
 from chalicelib.payments.links import flows as links
@@ -37,7 +37,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.queue import Message, continue_chain
 from chalicelib.platform.storage.store import Store
-from chalicelib.recurring.jobs import execute_recurring
+from chalicelib.recurring.running import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
 from chalicelib.webhooks.endpoints import flows as endpoints
@@ -74,7 +74,7 @@ JOBS: dict[str, Callable[[Services, str], None]] = {
     "recurring": execute_recurring,
     "payment-intents": follow_payment_intent,
     "mails": send_mail,
-    "mail-news": note_mail,
+    "mail-news": note,
 }
 """The consumer of each queue, as in app.py."""
 MOST_INVOCATIONS = 16

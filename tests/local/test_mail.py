@@ -13,7 +13,6 @@ from chalice import Chalice
 
 from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.mail import flows as mail
-from chalicelib.mail import jobs as mail_jobs
 from chalicelib.mail.flows import is_configured
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.services import Services, assemble
@@ -41,7 +40,7 @@ def services(cloud: Cloud) -> Iterator[Services]:
             environment.setenv(name, value)
         made = assemble(Settings.read())
         app = Chalice(app_name="mails", env={})
-        for queue, job in (("mails", mail_jobs.send_mail), ("mail-news", mail_jobs.note_mail)):
+        for queue, job in (("mails", mail.send_mail), ("mail-news", mail.note)):
             app.on_sqs_message(f"{PREFIX}-{queue}", batch_size=1, name=job.__name__, maximum_concurrency=2)(_consume(made, job))
         with Runner(app):
             yield made

@@ -10,7 +10,7 @@ import pytest
 from chalice import Chalice
 from playwright.sync_api import Browser
 
-from chalicelib.mail import jobs as mail_jobs
+from chalicelib.mail import flows as mail
 from chalicelib.platform.services import assemble
 from chalicelib.platform.settings import Settings
 from chalicelib.platform.storage.queue import continue_chain
@@ -67,7 +67,7 @@ def site(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         def send_mail(event: Any) -> None:
             for message in event:
                 with continue_chain(message.body):
-                    mail_jobs.send_mail(services, message.body)
+                    mail.send_mail(services, message.body)
 
         mails.on_sqs_message(f"{PREFIX}-mails", batch_size=1, name="send_mail", maximum_concurrency=2)(send_mail)
         with Runner(mails):

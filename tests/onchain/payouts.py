@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.recurring import flows as recurring
-from chalicelib.recurring import jobs as recurring_jobs
+from chalicelib.recurring import running
 from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.relayer import jobs as relayer_jobs
@@ -114,7 +114,7 @@ class PayoutsOnChain(Recurring):
 
     def tick(self) -> None:
         """What the schedules of a minute queue."""
-        recurring_jobs.run_recurring(self.services)
+        running.start_due(self.services)
         relayer_jobs.track_relayed(self.services)
         self.world.queue.messages.append(Waiting(self.world.now, f"{PREFIX}-scans", json.dumps({"network": NETWORK})))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.recurring import copy_of
-from chalicelib.recurring import jobs, running
+from chalicelib.recurring import running
 from chalicelib.recurring.records import RecurringPayment
 from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
@@ -75,7 +75,7 @@ def test_ten_thousand_are_handed_out_in_one_tick_and_no_function_takes_a_minute(
     assert len(crowd.store.all(RecurringPayment)) == DUE
     services = crowd.timed()
     before = sum(crowd.store.calls.values())
-    assert crowd.seconds_of(lambda: jobs.run_recurring(services)) < 10
+    assert crowd.seconds_of(lambda: running.start_due(services)) < 10
     assert sum(crowd.store.calls.values()) - before == 8, "one query for each shard of the index"
     messages = [each for each in crowd.world.queue.messages if each.queue.endswith("recurring")]
     bodies = [json.loads(each.body) for each in messages]
@@ -83,7 +83,7 @@ def test_ten_thousand_are_handed_out_in_one_tick_and_no_function_takes_a_minute(
     assert len(messages) == DUE // running.PER_MESSAGE and len(set(named)) == DUE
     crowd.calls.clear()
     sample = messages[::100]
-    seconds = [crowd.seconds_of(lambda each=each: jobs.execute_recurring(services, each.body)) for each in sample]
+    seconds = [crowd.seconds_of(lambda each=each: running.execute_recurring(services, each.body)) for each in sample]
     assert max(seconds) < 6
     assert sum(seconds) / len(seconds) * len(messages) / CONCURRENCY < 5 * 60, "all of them are submitted in five minutes"
     rest = crowd.calls["store"] - 16 * len(sample)
@@ -98,9 +98,9 @@ def test_ten_thousand_are_handed_out_in_one_tick_and_no_function_takes_a_minute(
 def test_a_second_tick_hands_out_again_what_is_waiting_and_nothing_is_done_twice() -> None:
     crowd = Crowd(30)
     for _ in range(2):
-        jobs.run_recurring(crowd.services)
+        running.start_due(crowd.services)
     messages = [each for each in crowd.world.queue.messages if each.queue.endswith("recurring")]
     assert len(messages) == 6
     for each in messages:
-        jobs.execute_recurring(crowd.services, each.body)
+        running.execute_recurring(crowd.services, each.body)
     assert len({raw.nonce for raw in crowd.world.chain.mempool.sent}) == 30 == len(crowd.world.chain.mempool.sent)

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.recurring import flows, jobs
+from chalicelib.recurring import flows, running
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import TakenFunds
 from tests.fakes.crash import Crash, Interruption, Tripwire
@@ -24,10 +24,10 @@ OPEN = (RecurringStatus.ACTIVE, RecurringStatus.PAUSED)
 
 def tick(shop: Recurring, services: object) -> None:
     """What a process does in one minute: the sweep, and each message that it finds."""
-    jobs.run_recurring(services)  # type: ignore[arg-type]
+    running.start_due(services)  # type: ignore[arg-type]
     for message in [each for each in shop.world.queue.messages if each.queue.endswith("recurring")]:
         shop.world.queue.messages.remove(message)
-        jobs.execute_recurring(services, message.body)  # type: ignore[arg-type]
+        running.execute_recurring(services, message.body)  # type: ignore[arg-type]
 
 
 def begun() -> tuple[Recurring, RecurringPayment]:
@@ -287,7 +287,7 @@ def test_two_workers_with_payouts_of_one_payer_together_take_no_more_than_there_
 
     def run(services: object, schedule: RecurringPayment) -> None:
         body = json.dumps({"network": "sepolia", "recurring": [schedule.recurring_id]})
-        jobs.execute_recurring(services, body)  # type: ignore[arg-type]
+        running.execute_recurring(services, body)  # type: ignore[arg-type]
 
     shop, (first, _) = two_of_one_payer(balance=2 * AMOUNT - 1)
     wire = Tripwire()

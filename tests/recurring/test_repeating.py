@@ -12,7 +12,7 @@ from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.records import DailyCount, Frequency, Recurrence, Request
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.access.audit.records import Actor
-from chalicelib.recurring import jobs
+from chalicelib.recurring import running
 from tests.fakes.crash import Crash, Interruption, Tripwire
 from tests.fakes.recurring import Recurring
 from tests.fakes.world import PAYEE
@@ -107,6 +107,6 @@ def test_two_workers_create_it_once_wherever_they_meet() -> None:
 
 def work(shop: Recurring, original: Request, services: Any) -> None:
     """The sweep, and its message."""
-    jobs.run_recurring(services)
+    running.start_due(services)
     shop.world.advance(timedelta(seconds=1).total_seconds())
-    jobs.execute_recurring(services, json.dumps({"requests": [original.request_id]}))
+    running.execute_recurring(services, json.dumps({"requests": [original.request_id]}))

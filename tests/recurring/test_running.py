@@ -11,7 +11,7 @@ from chalicelib.base.money import Fee
 from chalicelib.payments.recording.jobs import record_transfers
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind
 from chalicelib.payments.requests.records import Request
-from chalicelib.recurring import flows, jobs
+from chalicelib.recurring import flows, running
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.responses import answer_changed
 from chalicelib.relayer import store as relayer_store
@@ -265,7 +265,7 @@ def test_a_nonce_that_somebody_else_used_is_no_failure_of_the_payer() -> None:
     mempool = shop.world.chain.mempool
     mempool.holds = True
     shop.world.advance(60)
-    jobs.run_recurring(shop.services)
+    running.start_due(shop.services)
     _drain_recurring(shop)
     executes, mempool.executes = mempool.executes, lambda raw: None
     mempool.steal_nonce(mempool.sent[0].sender)
@@ -282,7 +282,7 @@ def test_a_node_that_does_not_answer_is_no_failure_of_the_payer() -> None:
     schedule = shop.start()
     shop.world.chain.is_down = True
     shop.world.advance(60)
-    jobs.run_recurring(shop.services)
+    running.start_due(shop.services)
     shop.world.drain()
     assert (shop.load(schedule).failures, shop.load(schedule).status) == (0, RecurringStatus.ACTIVE)
     shop.world.chain.is_down = False
@@ -322,10 +322,10 @@ def test_a_transaction_that_is_long_in_no_block_is_never_repeated_under_another_
     mempool = shop.world.chain.mempool
     mempool.holds = True
     shop.world.advance(60)
-    jobs.run_recurring(shop.services)
+    running.start_due(shop.services)
     for _ in range(200):
         shop.world.advance(60)
-        jobs.run_recurring(shop.services)
+        running.start_due(shop.services)
         _drain_recurring(shop)
     assert len({raw.nonce for raw in mempool.sent}) == 1
     assert (shop.load(schedule).failures, shop.load(schedule).attempt) == (0, 1)
@@ -339,7 +339,7 @@ def _drain_recurring(shop: Recurring) -> None:
     waiting = [each for each in shop.world.queue.messages if each.queue.endswith("recurring")]
     for each in waiting:
         shop.world.queue.messages.remove(each)
-        jobs.execute_recurring(shop.services, each.body)
+        running.execute_recurring(shop.services, each.body)
 
 
 def test_a_period_whose_request_was_paid_by_hand_is_passed_over() -> None:
@@ -397,9 +397,9 @@ def test_a_message_that_comes_twice_changes_nothing() -> None:
     shop = Recurring()
     schedule = shop.start()
     body = json.dumps({"network": "sepolia", "recurring": [schedule.recurring_id, "01UNKNOWN"]})
-    jobs.execute_recurring(shop.services, body)
+    running.execute_recurring(shop.services, body)
     found = shop.load(schedule)
-    jobs.execute_recurring(shop.services, body)
+    running.execute_recurring(shop.services, body)
     assert shop.load(schedule) == found
     assert len(shop.world.chain.mempool.sent) == 1
 
@@ -412,7 +412,7 @@ def test_one_that_fails_to_be_read_stops_no_other() -> None:
     shop.store._remove(key)
     body = json.dumps({"network": "sepolia", "recurring": [broken.recurring_id, sound.recurring_id]})
     with pytest.raises(Exception, match="1 records failed"):
-        jobs.execute_recurring(shop.services, body)
+        running.execute_recurring(shop.services, body)
     assert len(shop.world.chain.mempool.sent) == 1
     assert shop.load(sound).sent_at is not None
 
@@ -428,7 +428,7 @@ def test_what_a_payment_costs_in_calls_to_dynamodb() -> None:
         for _ in range(2):
             shop.world.advance(60)
             with counted(client) as calls:
-                jobs.execute_recurring(shop.services, body)
+                running.execute_recurring(shop.services, body)
             costs.append(dict(calls.by_operation))
             shop.world.drain()
             shop.world.scan()

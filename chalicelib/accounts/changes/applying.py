@@ -24,8 +24,8 @@ from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import PROOFS
-from chalicelib.platform.http.calling import call_of
 from chalicelib.platform.http.operation import OPERATIONS
+from chalicelib.platform.http.parsing import call_of
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping

@@ -166,9 +166,8 @@ def _wallet_facts(prepared: Prepared, wallet: WalletReading) -> dict[str, Any]:
         "estimatedNetworkFee": format_amount(network_fee, coin),
     }
     tokens = [(token, debit) for token, debit in checkout.debits.items() if not token.is_native]
-    if tokens and not (
-        prepared.routes and len(prepared.cart.positions) > 1
-    ):  # those of a multicall go to several contracts
+    goes_to_several = bool(prepared.routes) and len(prepared.cart.positions) > 1  # contracts, those of a multicall
+    if tokens and not goes_to_several:
         facts["hasEnoughAllowance"] = all(wallet.tokens[token.address].allowance >= debit for token, debit in tokens)
     return facts
 

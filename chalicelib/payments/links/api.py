@@ -1,4 +1,4 @@
-"""Views that create a secure payment link, change its expiry, and look one up by a request id."""
+"""Views that create a secure payment link, change its expiry, look one up by a request id, and preview its fee."""
 
 from datetime import datetime
 
@@ -6,12 +6,12 @@ from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.errors import Forbidden
 from chalicelib.payments.links import flows, reading
-from chalicelib.payments.links.fees.rules import plan_of
-from chalicelib.payments.links.fees.schemas import fee_plan_or_null
+from chalicelib.payments.links.fees.rules import plan_of, preview
+from chalicelib.payments.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer, fee_plan_or_null
 from chalicelib.payments.links.listed import LinksPage, LinksPagination, ListedLink, LookupQuery
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
-from chalicelib.payments.links.records import Link, PayableLink, PaymentType
+from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentType
 from chalicelib.payments.links.rules import shown_status, status_at
 from chalicelib.payments.links.schemas import (
     Branding,
@@ -47,6 +47,12 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound 
     if call.query.requestId is None:
         return _page(call)
     return _look_up(call, call.query.requestId)
+
+
+def preview_fees(call: Call[FeePreview, None]) -> FeePlanAnswer:
+    body = call.body
+    fee = call.caller.owner.settings.fee
+    return fee_plan_answer(preview(body.amount, body.currency, fee, Flow(body.flow), body.defaultFeeBearer or "payer"))
 
 
 def _page(call: Call[None, LookupQuery]) -> LinksPage:

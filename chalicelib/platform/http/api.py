@@ -1,11 +1,10 @@
 """Views of the service itself: health, its OpenAPI document, and the document as a page."""
 
 from chalicelib.platform.emergency_stop.flows import stopped_since
-from chalicelib.platform.http.caching import respond_with_file
 from chalicelib.platform.http.documents import OPENAPI, OPENAPI_3_0, document, reference_page
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.schemas import HealthAnswer
-from chalicelib.platform.http.view import Call, Visit
+from chalicelib.platform.http.view import Call, Visit, respond_with_file
 
 
 def health(call: Call[None, None]) -> HealthAnswer:

@@ -1,4 +1,4 @@
-"""Parses bodies and queries into models, and turns pydantic's errors into sentences."""
+"""Makes the argument of a view: parses bodies and queries into models, and turns pydantic's errors into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,36 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from chalicelib.base.errors import BadRequest, PayloadTooLarge, Problem, UnsupportedMediaType, ValidationFailed
+from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.http.request import HttpRequest
+from chalicelib.platform.http.schemas import Input
+from chalicelib.platform.http.view import AnyCall, Call, Signed, View, models_of
+from chalicelib.platform.services import Services
 
 M = TypeVar("M", bound=BaseModel)
 MAX_BODY_BYTES = 256 * 1024
 _MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not get a response of megabytes
+
+
+def call_of(view: View, services: Services, caller: Caller, request: HttpRequest) -> AnyCall:
+    """The call, now and with fresh entropy. Raises BadRequest, ValidationFailed."""
+    models = models_of(view)
+    body: Input | Signed[Input] | None = None
+    if models.is_body_signed:
+        body = Signed(request.raw_body)
+    elif models.body is not None and (request.raw_body or not models.is_body_optional):
+        body = parse_body(request, models.body)
+    return Call(
+        services=services,
+        caller=caller,
+        actor=caller.acting(request.ip_address, request.request_id),
+        body=body,
+        query=parse_query(request, models.query) if models.query else None,
+        path=request.parameters,
+        asked_at=services.clock(),
+        entropy=services.entropy,
+        headers=request.headers,
+    )
 
 
 def check_body(request: HttpRequest) -> None:

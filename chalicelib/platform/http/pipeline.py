@@ -26,7 +26,6 @@ from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.presence import check_presence, check_second_factor
 from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
-from chalicelib.platform.http.calling import call_of
 from chalicelib.platform.http.credentials import (
     bearer_token,
     effective_origin,
@@ -36,7 +35,7 @@ from chalicelib.platform.http.credentials import (
 )
 from chalicelib.platform.http.idempotency import run_once
 from chalicelib.platform.http.operation import Operation, PageRoute
-from chalicelib.platform.http.parsing import check_body
+from chalicelib.platform.http.parsing import call_of, check_body
 from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
 from chalicelib.platform.http.responses import (
     HttpResponse,

@@ -14,7 +14,6 @@ import pytest
 from chalicelib.accounts.branding.images import MAX_SIDE
 from chalicelib.accounts.credentials.flows import MAX_CREDENTIALS
 from chalicelib.base.email_addresses import MAX_LENGTH as MAX_EMAIL_LENGTH
-from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.chains.calldata.checkout import MAX_FEE_LIMIT
 from chalicelib.payments.announcements.rules import UNREAD_GRACE
 from chalicelib.payments.recording.matching import MAX_PAYMENTS, MAX_SMALL_PAYMENTS, SMALL_PART
@@ -23,7 +22,7 @@ from chalicelib.payments.transfers.flows import MAX_LISTED, MAX_REFUNDS
 from chalicelib.platform.access.audit.records import AUDIT_RETENTION
 from chalicelib.platform.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY
 from chalicelib.platform.outbound.sender import ANSWER_BYTES, ANSWER_SECONDS, DEADLINE_SECONDS
-from chalicelib.platform.settings import InvalidSettings, Settings
+from chalicelib.platform.settings import FEWEST_CHILDREN, MOST_CHILDREN, InvalidSettings, Settings
 from chalicelib.webhooks.circuits.rules import (
     DRAIN_FOR,
     DRAIN_PAUSE,

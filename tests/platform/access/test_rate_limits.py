@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.base.limits import MOST_CHILDREN
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.access.rate_limits.rules import (
     BAN,
@@ -26,6 +25,7 @@ from chalicelib.platform.access.rate_limits.rules import (
     unknown_token_window,
     webhook_test_window,
 )
+from chalicelib.platform.settings import MOST_CHILDREN
 from tests.fakes.world import START
 
 CALLER = caller_digest("hash", "203.0.113.7")

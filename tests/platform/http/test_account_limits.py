@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.limits import MOST_CHILDREN
 from chalicelib.payments.links.multicalls.schemas import CreateMulticall
 from chalicelib.payments.links.payouts.schemas import BatchPayouts, CreatePayout
 from chalicelib.payments.links.schemas import CreateSecurePayment
@@ -18,6 +17,7 @@ from chalicelib.platform.access.rate_limits.rules import UNITS_PER_MINUTE, accou
 from chalicelib.platform.http.credentials import read_credential
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.platform.http.schemas import Input
+from chalicelib.platform.settings import MOST_CHILDREN
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.schemas import RedeliverFailed
 from tests.platform.http.test_handling import sent

@@ -7,6 +7,7 @@
 Every look at a payment intent may be repeated, or made by two workers at once (relayer/custody.py).
 """
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -18,6 +19,7 @@ from chalicelib.chains.nodes.agreement import read_agreed_code
 from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
+from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.payments.announcements.checks import check_transactions
@@ -55,6 +57,15 @@ def run_due(services: Services) -> int:
     due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
     return sweeping.each(services.log, in_time, run)
+
+
+def follow_payment_intent(services: Services, body: str) -> None:
+    """Takes the steps of the payment intent that a message names, and queues the next look at it."""
+    intent_id = json.loads(body)["paymentIntent"]
+    advance(services, intent_id, set())
+    intent = store.payment_intent(services.store, intent_id)
+    if intent is not None:
+        queue_look(services, intent)
 
 
 def advance(services: Services, intent_id: str, unavailable: set[str]) -> None:

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from chalicelib.accounts.branding.schemas import LinkBranding
-from chalicelib.base.limits import FEWEST_CHILDREN, MOST_CHILDREN
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer
 from chalicelib.payments.links.multicalls.rules import ExecutionKind
 from chalicelib.payments.links.schemas import ChainAnswer, SentTransactionAnswer
 from chalicelib.platform.http.fields import form
 from chalicelib.platform.http.schemas import Input, Output, unsent
+from chalicelib.platform.settings import FEWEST_CHILDREN, MOST_CHILDREN
 
 ChildToken = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 

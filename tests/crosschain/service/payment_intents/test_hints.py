@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.crosschain.service.payment_intents import jobs
+from chalicelib.crosschain.service.payment_intents import running
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.queue import MOST_HOPS, continue_chain
@@ -36,7 +36,7 @@ def looks(payment_intents: PaymentIntents) -> list[tuple[int, int]]:
 def follow(payment_intents: PaymentIntents, intent: PaymentIntent, number: int = 0) -> list[tuple[int, int]]:
     body = json.dumps({"paymentIntent": intent.intent_id, "hop": number})
     with continue_chain(body):
-        jobs.follow_payment_intent(payment_intents.services, body)
+        running.follow_payment_intent(payment_intents.services, body)
     return looks(payment_intents)
 
 
@@ -109,7 +109,7 @@ def test_what_is_done_or_due_later_than_the_schedule_runs_is_not_queued(payment_
     payment_intents.settle(3)
     assert payment_intents.load(intent).stage is Stage.ENDED
     assert follow(payment_intents, intent) == []
-    jobs.follow_payment_intent(payment_intents.services, json.dumps({"paymentIntent": "none", "looks": 0}))
+    running.follow_payment_intent(payment_intents.services, json.dumps({"paymentIntent": "none", "looks": 0}))
     assert looks(payment_intents) == []
 
 
