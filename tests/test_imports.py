@@ -82,7 +82,7 @@ def test_a_start_does_not_look_for_garbage_in_what_it_imports() -> None:
     script = """
 import app, gc
 app.load_services().store.client
-import chalicelib.crosschain.service.payment_intents.jobs
+import chalicelib.crosschain.service.payment_intents.running
 print(sum(each["collections"] for each in gc.get_stats()))
 """
     answer = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

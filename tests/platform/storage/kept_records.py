@@ -835,7 +835,7 @@ RECORDS: dict[str, Record] = {
     "client id, which has transactions sent": replace(CLIENT_ID, may_execute=True),
     "what the calls for an account may cost": AccountUse("sepolia", ACCOUNT, "2026-11-20", BaseUnits(10**18)),
     "reverts of an account": Reverts("base", ACCOUNT, 4, NOW, version=3),
-    "reverts of a payer": Reverts("base", f"payer/{WALLET.lower()}", 1, NOW, (), CALL.call_key, NOW + HOUR, version=2),
+    "reverts of a payer": Reverts("base", f"payer/{WALLET.lower()}", 1, NOW, None, CALL.call_key, NOW + HOUR, version=2),
     "payment intent": PAYMENT_INTENT,
     "gasless payment": GASLESS,
     "gasless payment, signed": replace(
