@@ -9,7 +9,9 @@ from chalicelib.base.lists import place_of
 from tests.fakes.memory_tables import Item
 from tests.fakes.world import PREFIX, in_process_tables
 from tests.pages.dashboard.conftest import NewPerson, Person
+from tests.pages.dashboard.test_sign_in import signing
 from tests.pages.dashboard.test_views import VIEWS, shown
+from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.support.client import item
 from tests.support.stored_transfers import store_payment
@@ -64,9 +66,11 @@ def test_it_opens_with_the_calls_of_a_short_list(stack: Stack, new_person: NewPe
     ],
 )  # fmt: skip
 def test_every_view_says_that_the_api_does_not_answer_and_goes_on_when_it_does(
-    new_person: NewPerson, status: int, headers: dict[str, str], said: str
+    stack: Stack, new_person: NewPerson, status: int, headers: dict[str, str], said: str
 ) -> None:
-    person, is_down = new_person().register(), [True]
+    """In the session of a wallet: without one the payee destination is not read."""
+    person, is_down = new_person(signing(Purse(stack.chain, "Ann's wallet"))), [True]
+    person.at().click("Use Ann's wallet").heading("Home")
     refusal = {"statusCode": status, "message": "It is so", "error": "x"}
 
     def answer(route: Route) -> None:
