@@ -14,11 +14,11 @@ class Action:
         self.table, self._kind = table, kind
         params = dict(params)
         self._item = stored(params.pop("Item")) if kind == "Put" else None
-        if self._item is not None:
+        if self._item is None:
+            self.key = check_key(params.pop("Key"))
+        else:
+            self.key = check_key({name: self._item[name] for name in ("pk", "sk") if name in self._item})
             table.check(self._item)
-        self.key = check_key(
-            {name: self._item[name] for name in ("pk", "sk")} if self._item is not None else params.pop("Key")
-        )
         self.old = table.get(self.key)
         update, self._condition = params.pop("UpdateExpression", None), params.pop("ConditionExpression", None)
         names, values = (params.pop(f"ExpressionAttribute{each}", None) for each in ("Names", "Values"))

@@ -10,6 +10,8 @@ from tests.fakes.memory_expressions import Refused
 MOST_BYTES = 400 * 1024
 """Of an item."""
 _MOST_KEY_BYTES = {"pk": 2048, "sk": 1024}
+_PLAIN = {"S": str, "B": bytes, "BOOL": bool}
+"""Most attribute values, which are stored as they are."""
 _LAST = chr(0x10FFFF)
 Entry = tuple[Any, str, str]
 """A place in an order: what it is sorted by, and the key of an item."""
@@ -20,7 +22,9 @@ class Item(dict[str, Any]):
 
     def __init__(self, attributes: Mapping[str, Any]) -> None:
         super().__init__(attributes)
-        self.size = sum(len(name) + _size(value) for name, value in attributes.items())
+        self.size = 0
+        for name, value in attributes.items():
+            self.size += len(name) + _size(value)
         if self.size > MOST_BYTES:
             raise Refused("Item size has exceeded the maximum allowed size")
 
@@ -141,8 +145,7 @@ class Table:
             self.put(item)
 
     def check(self, item: Mapping[str, Any]) -> None:
-        """Raises Refused for an item that this table or one of its indexes cannot hold."""
-        check_key({name: item[name] for name in ("pk", "sk") if name in item})
+        """Raises Refused for an item that an index of this table cannot hold."""
         for index in self.indexes.values():
             index.check(item)
 
@@ -154,12 +157,13 @@ class Table:
 
 def check_key(key: Mapping[str, Any]) -> tuple[str, str]:
     """The partition and sort key. Raises Refused for what is no key of an item."""
-    if key.keys() != _MOST_KEY_BYTES.keys() or any("S" not in value for value in key.values()):
+    if key.keys() != _MOST_KEY_BYTES.keys() or "S" not in key["pk"] or "S" not in key["sk"]:
         raise Refused(f"The provided key element does not match the schema: {sorted(key)}")
-    for name, most in _MOST_KEY_BYTES.items():
-        if not 0 < len(key[name]["S"].encode()) <= most:
-            raise Refused(f"{name} is empty, or longer than {most} bytes")
-    return key["pk"]["S"], key["sk"]["S"]
+    pk, sk = key["pk"]["S"], key["sk"]["S"]
+    for name, text in (("pk", pk), ("sk", sk)):
+        if not 0 < _bytes_of(text) <= _MOST_KEY_BYTES[name]:
+            raise Refused(f"{name} is empty, or longer than {_MOST_KEY_BYTES[name]} bytes")
+    return pk, sk
 
 
 def stored(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,11 +173,13 @@ def stored(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def copied(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Copies of stored attribute values, which their reader may change."""
-    return {name: {**value} if "M" not in value and "L" not in value else _stored(value) for name, value in attributes.items()}
+    return {name: dict(value) if "M" not in value and "L" not in value else _stored(value) for name, value in attributes.items()}
 
 
 def _stored(value: Mapping[str, Any]) -> dict[str, Any]:
     ((kind, content),) = value.items()
+    if _PLAIN.get(kind) is type(content):
+        return {kind: content}
     match kind, content:
         case ("S", str()) | ("B", bytes()) | ("BOOL", bool()) | ("NULL", True):
             return {kind: content}
@@ -188,6 +194,8 @@ def _stored(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(text: str) -> str:
     """A whole number as DynamoDB writes it. The product stores no others."""
+    if len(text) <= 38 and text.isascii() and text.isdecimal() and text[0] != "0":
+        return text
     try:
         number = int(text)
     except ValueError:
@@ -197,10 +205,14 @@ def _number(text: str) -> str:
     return str(number)
 
 
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def _size(value: Mapping[str, Any]) -> int:
     ((kind, content),) = value.items()
-    if kind in ("S", "N"):
-        return len(content) if content.isascii() else len(content.encode())
+    if kind == "S" or kind == "N":
+        return _bytes_of(content)
     if kind == "B":
         return len(content)
     if kind == "L":

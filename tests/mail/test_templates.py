@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -77,27 +78,26 @@ def words_in(text: str) -> str:
     return re.sub(r"[\s·-]+", "", bare(text))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_message_says_the_same_as_text_and_as_html_with_one_link_of_ours(kind: MailKind, language: str) -> None:
-    message = render_message(kind, language, FACTS)
-    read = Reader(message.html)
-    body = read.text.removeprefix(message.subject)
-    assert words_in(body) == words_in(message.text)
-    has_link = "{link}" in templates._PARAGRAPHS[kind]
-    assert read.addresses == ([LINK] if has_link else [])
-    assert (LINK in message.text) is has_link
-    assert set(read.tags) <= {"html", "head", "meta", "title", "body", "p", "a", "bdi", "ul", "li"}
-    assert read.direction == direction_of(language)
-    assert not re.search(r"\{\w+\}", message.text + message.subject)
-    assert len(message.subject) < 80 and message.subject.isprintable()
+def test_a_message_says_the_same_as_text_and_as_html_with_one_link_of_ours_in_every_language(kind: MailKind) -> None:
+    for language in LANGUAGES:
+        message = render_message(kind, language, FACTS)
+        read = Reader(message.html)
+        body = read.text.removeprefix(message.subject)
+        assert words_in(body) == words_in(message.text)
+        has_link = "{link}" in templates._PARAGRAPHS[kind]
+        assert read.addresses == ([LINK] if has_link else [])
+        assert (LINK in message.text) is has_link
+        assert set(read.tags) <= {"html", "head", "meta", "title", "body", "p", "a", "bdi", "ul", "li"}
+        assert read.direction == direction_of(language)
+        assert not re.search(r"\{\w+\}", message.text + message.subject)
+        assert len(message.subject) < 80 and message.subject.isprintable()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_hostile_names_stay_text_in_every_language(hostile: str, language: str) -> None:
+def test_hostile_names_stay_text_in_every_language(hostile: str) -> None:
     facts = {**FACTS, "account": hostile, "role": hostile, "lines": json.dumps([[hostile, ["noun.api_key"]]] * 2)}
-    for kind in KINDS:
+    for kind, language in product(KINDS, LANGUAGES):
         message, plain = render_message(kind, language, facts), render_message(kind, language, FACTS)
         read = Reader(message.html)
         assert read.tags[:5] == Reader(plain.html).tags[:5] and "script" not in read.tags and "img" not in read.tags

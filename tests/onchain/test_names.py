@@ -242,7 +242,7 @@ def gateway() -> Iterator[Gateway]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     gateway.url = f"http://127.0.0.1:{server.server_port}"
     yield gateway
     server.shutdown()

@@ -32,7 +32,7 @@ class Receiver(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.secret, self.events = "", list[dict[str, Any]]()
         self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
 
 class Handler(BaseHTTPRequestHandler):

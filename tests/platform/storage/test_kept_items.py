@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from chalicelib.base.records import Record
 from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import Window
@@ -58,36 +56,35 @@ def test_every_kept_item_has_its_record_and_every_kind_a_record() -> None:
     assert kinds | WRITTEN_WITHOUT_A_RECORD == {cls.__name__ for cls in record_classes()}
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_were_added(name: str) -> None:
-    record, kept = RECORDS[name], SHAPE_1["items"][name]
-    assert record.key.table == kept["table"]
-    item = item_of(record, record.key)
-    added = ADDED.get(kind_of(record), set())
-    assert added <= item.keys()
-    shape = {"schema": {"N": str(record.SCHEMA)}}
-    assert (record.SCHEMA > 1) == (kind_of(record) in RAISED)
-    otherwise = OTHERWISE.get(kind_of(record), set())
-    before = {each: value for each, value in kept["item"].items() if each not in WITHOUT_INDEX | otherwise}
-    assert {each: item[each] for each in item.keys() - added - otherwise} == before | shape
+def test_a_record_is_written_as_it_always_was_except_for_the_attributes_that_were_added() -> None:
+    for name in KEPT:
+        record, kept = RECORDS[name], SHAPE_1["items"][name]
+        assert record.key.table == kept["table"], name
+        item = item_of(record, record.key)
+        added = ADDED.get(kind_of(record), set())
+        assert added <= item.keys(), name
+        shape = {"schema": {"N": str(record.SCHEMA)}}
+        assert (record.SCHEMA > 1) == (kind_of(record) in RAISED), name
+        otherwise = OTHERWISE.get(kind_of(record), set())
+        before = {each: value for each, value in kept["item"].items() if each not in WITHOUT_INDEX | otherwise}
+        assert {each: item[each] for each in item.keys() - added - otherwise} == before | shape, name
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_an_item_of_an_earlier_version_is_read_by_its_key(moto: World, name: str) -> None:
+def test_an_item_of_an_earlier_version_is_read_by_its_key(moto: World) -> None:
     """One has a number that is too long for DynamoDB, and not for moto."""
-    record, kept = RECORDS[name], SHAPE_1["items"][name]
-    moto.client.put_item(TableName=f"{PREFIX}-{kept['table']}", Item=kept["item"])
-    found = Store(PREFIX, moto.client).get(type(record), record.key)
-    assert found == replace(record, version=record.version + 1)
+    for name in KEPT:
+        record, kept = RECORDS[name], SHAPE_1["items"][name]
+        moto.client.put_item(TableName=f"{PREFIX}-{kept['table']}", Item=kept["item"])
+        found = Store(PREFIX, moto.client).get(type(record), record.key)
+        assert found == replace(record, version=record.version + 1), name
 
 
-@pytest.mark.parametrize("name", RECORDS)
-def test_a_record_is_read_as_it_was_written(world: World, name: str) -> None:
-    record = RECORDS[name]
-    item = item_of(record, record.key)
-    world.client.put_item(TableName=f"{PREFIX}-{record.key.table}", Item=item)
-    found = Store(PREFIX, world.client).get(type(record), record.key)
-    assert found == replace(record, version=record.version + 1)
+def test_a_record_is_read_as_it_was_written(world: World) -> None:
+    for name, record in RECORDS.items():
+        item = item_of(record, record.key)
+        world.client.put_item(TableName=f"{PREFIX}-{record.key.table}", Item=item)
+        found = Store(PREFIX, world.client).get(type(record), record.key)
+        assert found == replace(record, version=record.version + 1), name
 
 
 def test_a_counter_is_where_it_always_was(world: World) -> None:
