@@ -22,7 +22,7 @@ from infra.local.outsiders.tron_payer import TronpyPayer, TronwebPayer
 from infra.local.tron import TronNode
 from infra.local.tron_blocks import SOLID_AFTER
 from infra.local.tron_transactions import Call, Malformed, Transaction, address21
-from tests.support.patience import patience
+from tests.support.patience import patience, wait_for
 
 USDT, PROXY = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", address_of(ERC20_FEE_PROXY, "tron")
 BATCH = address_of("ERC20BatchPayments", "tron")
@@ -304,7 +304,7 @@ class TestResources:
         made = Transaction(Call.of_bytes(raw), raw, (payer._key.sign_msg_hash(hashlib.sha256(raw).digest()),))
         assert post(node, "wallet/gettransactionfrompending", {"value": made.id}) == {}
         assert post(node, "wallet/broadcasttransaction", made.json())["result"] is True
-        paid = post(node, "wallet/gettransactioninfobyid", {"value": made.id})
+        paid = wait_for(lambda: post(node, "wallet/gettransactioninfobyid", {"value": made.id}))
         assert paid["fee"] == 1_000_000 + paid["receipt"]["energy_usage_total"] * 100
         assert post(node, "wallet/gettransactionfrompending", {"value": made.id}) == {}
         assert post(node, "wallet/gettransactionbyid", {"value": made.id})["txID"] == made.id
