@@ -153,9 +153,9 @@ def test_one_that_waits_for_others_of_its_payer_keeps_its_attempt() -> None:
 def test_one_that_is_held_keeps_its_request_and_is_handed_over_at_the_next_look() -> None:
     schedule = active()
     step = look(schedule)
-    held = hold_payment(schedule, step, NOW)
-    assert held == replace(step, schedule=replace(step.schedule, sent_at=None, check_at=NOW + SOON), request=None)
-    assert (step.schedule.sent_at, held.schedule.request_id) == (NOW, step.schedule.request_id)
+    after = hold_payment(schedule, step, NOW)
+    assert after == replace(step, schedule=replace(step.schedule, sent_at=None, check_at=NOW + SOON), request=None)
+    assert (step.schedule.sent_at, after.schedule.request_id) == (NOW, step.schedule.request_id)
 
 
 def test_the_event_of_a_request_names_the_first_request_of_its_recurring_payout() -> None:
