@@ -20,7 +20,7 @@ TARGETS = {
     "webhooks": "**/rules.py samples.py",
     "accounts": "**/rules.py sign_in/passwords.py branding/images.py",
     "mail": "rules.py",
-    "relayer": "rules.py reservations.py following.py custody.py keys/kms.py",
+    "relayer": "rules.py reservations.py reverts.py following.py custody.py keys/kms.py",
     "commerce/core": "*.py",
     "commerce/service": "calls.py creation.py operating.py paying.py refunding.py rules.py running.py steps.py terms.py",
     "offramp/core": "rules.py",
@@ -43,7 +43,7 @@ TARGETS = {
     "payments/search": "**/rules.py",
     "recurring": "rules.py periods.py forks.py creation.py",
     "gasless": "rules.py",
-    "checkout": "**/rules.py crosschain/*.py",
+    "checkout": "**/rules.py approvals.py pipeline.py crosschain/*.py",
     "pages": "payment/abi.js payment/addresses.js payment/calldata.js payment/contracts.js",
 }
 """In every room the decisions without AWS, network and clock, and the checks at the edges."""

@@ -1,5 +1,6 @@
 """Each step of a period of a recurring payout: what follows from every state of its request and its payment."""
 
+import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,9 +24,12 @@ from chalicelib.recurring.periods import (
     call_of,
     decide_refused,
     decide_step,
+    hold_payment,
     is_due,
     is_paid,
+    paused_event,
     period_due,
+    recurring_event,
     waiting,
     with_request,
 )
@@ -144,6 +148,34 @@ def test_what_its_payer_can_do_nothing_about_is_no_failure(reason: str, until: t
 def test_one_that_waits_for_others_of_its_payer_keeps_its_attempt() -> None:
     schedule, _ = sent()
     assert waiting(schedule, NOW) == replace(schedule, sent_at=None, check_at=NOW + SOON)
+
+
+def test_one_that_is_held_keeps_its_request_and_is_handed_over_at_the_next_look() -> None:
+    schedule = active()
+    step = look(schedule)
+    after = hold_payment(schedule, step, NOW)
+    assert after == replace(step, schedule=replace(step.schedule, sent_at=None, check_at=NOW + SOON), request=None)
+    assert (step.schedule.sent_at, after.schedule.request_id) == (NOW, step.schedule.request_id)
+
+
+def test_the_event_of_a_request_names_the_first_request_of_its_recurring_payout() -> None:
+    step = look(active())
+    request = step.records[0]
+    assert isinstance(request, Request) and step.events[0].kind == "request.recurring"
+    later = replace(request, original_request_id="01a", original_payment_reference="0x12")
+    bodies = [json.loads(recurring_event(each, CONTEXT).body) for each in (request, later)]
+    originals = [(body["originalRequestId"], body["originalRequestPaymentReference"]) for body in bodies]
+    assert originals == [(request.request_id, request.payment_reference), ("01a", "0x12")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "sub_status"),
+    [(SHORT_BALANCE, "insufficient_funds"), (SHORT_ALLOWANCE, "failed"), ("why", "failed")],
+)
+def test_a_pause_for_want_of_tokens_is_told_from_others(reason: str, sub_status: str) -> None:
+    schedule, _, request = begun(failure_reason=reason)
+    body = json.loads(paused_event(schedule, request, CONTEXT).body)
+    assert (body["subStatus"], body["failureReason"]) == (sub_status, reason)
 
 
 def test_a_payment_that_is_made_is_waited_for_until_it_is_recorded() -> None:

@@ -61,6 +61,22 @@ def test_a_cancelled_one_is_looked_at_while_a_payment_of_it_may_be_under_way() -
     assert cancel_schedule(unsent, NOW).schedule == replace(unsent, status=RecurringStatus.CANCELLED, check_at=None)
 
 
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [(RecurringStatus.CANCELLED, "already cancelled"), (RecurringStatus.COMPLETED, "Cannot cancel a completed")],
+)
+def test_one_that_has_ended_is_not_cancelled(status: RecurringStatus, reason: str) -> None:
+    with pytest.raises(BadRequest, match=reason):
+        cancel_schedule(active(status=status), NOW)
+
+
+def test_only_its_payers_signature_of_its_permit_activates_one() -> None:
+    schedule = created()
+    for signature in ("0x12", signature_of(created(total_payments=4))):
+        with pytest.raises(BadRequest, match="Invalid signature provided"):
+            activate_schedule(schedule, signature, CONTEXT)
+
+
 def test_a_resumed_one_makes_another_attempt_now_without_failures() -> None:
     trouble: dict[str, Any] = {"failures": 3, "failure_reason": "Insufficient token balance", "unrecorded_since": NOW}
     paused = active(status=RecurringStatus.PAUSED, attempt=3, check_at=None, **trouble)

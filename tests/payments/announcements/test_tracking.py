@@ -1,5 +1,6 @@
 """A link that waits for a multisig transaction is free again when that one does not pay it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.rules import UNREAD_GRACE
-from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkStatus, PayableLink, Proof
+from chalicelib.payments.scanning.records import UnrecordedTransfers
 from chalicelib.platform.storage.sweeping import SweepIncomplete
+from chalicelib.platform.storage.writes import Delete
 from tests.fakes.announcements import (
     HASH,
     MINUTE,
@@ -24,6 +27,7 @@ from tests.fakes.announcements import (
     paying,
     proposed,
     record,
+    stored,
     track,
     with_safe,
 )
@@ -63,6 +67,38 @@ def test_an_execution_that_did_not_pay_frees_the_link_once_its_block_was_scanned
     with pytest.raises(BadRequest, match="executed or replaced already"):
         record(world, payment)
     assert record(world, payment, announcement(OTHER_HASH)).status is AnnouncedStatus.PENDING
+
+
+@pytest.mark.parametrize("is_merged", [True, False], ids=["of a link that was merged into it", "of the link"])
+def test_nothing_ends_while_the_recorder_has_work_and_what_has_not_ended_is_read_on(
+    world: World, is_merged: bool
+) -> None:
+    payment = world.create_link()
+    record(world, payment)
+    record(world, payment, announcement(OTHER_HASH))
+    link = world.load(payment).link
+    world.services.store.write(replace(link, merged_tokens=("before",)))
+    payable_id = "before" if is_merged else link.token
+    work = UnrecordedTransfers(payable_id, "sepolia", 1, 9, 0, "", world.now, ())
+    work = world.services.store.write(work)
+    world.chain.execute_safe(SAFE, HASH, success=False)
+    world.scan()
+    before = {each.safe_tx_hash: each for each in announced_of(world)}
+    track(world)
+    after = {each.safe_tx_hash: each for each in announced_of(world)}
+    assert {each.status for each in after.values()} == {AnnouncedStatus.PENDING}
+    assert after[HASH].scanned_to == before[HASH].scanned_to and after[HASH].check_at > world.now
+    assert after[OTHER_HASH].scanned_to > before[OTHER_HASH].scanned_to and after[OTHER_HASH].check_at > world.now
+    world.services.store.write(Delete(work))
+    track(world)
+    assert {each.safe_tx_hash: each.status for each in announced_of(world)} == {
+        HASH: AnnouncedStatus.FAILED, OTHER_HASH: AnnouncedStatus.PENDING,
+    }  # fmt: skip
+
+
+def announced_of(world: World) -> tuple[AnnouncedTransaction, ...]:
+    (announcements,) = stored(world)
+    return announcements.all
 
 
 def test_an_execution_that_a_fork_drops_was_none(world: World) -> None:
