@@ -436,7 +436,7 @@ def test_a_payer_may_have_an_open_call_more_for_each_four_that_have_succeeded_un
 def test_a_payers_revert_delays_it_though_a_call_with_others_that_was_open_beside_it_is_reverted_later() -> None:
     now, call = START, Call("both", "base", PAYEE, "0x12", account_id="shop", payers=(WALLET, PAYEE))
     alone = replace(call, key="alone", payers=(WALLET,), many_open=True)
-    known: Mapping[str, Reverts] = {payer_name(WALLET): Reverts("base", payer_name(WALLET), 0, now, successes=4)}
+    known = {payer_name(WALLET): Reverts("base", payer_name(WALLET), 0, now, successes=4)}
 
     def reserve(number: int, call: Call) -> reservations.Reservation:
         account, limits = RelayerAccount("base", PAYEE, number, "", BaseUnits(0)), Limits(Budget(10**9, 10**30), {}, {}, known)
