@@ -249,7 +249,7 @@ def read_by_each(
                 raise
             continue
         is_answered = True
-        yield cast("Chain", reader), reading
+        yield reader, reading
 
 
 def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:
