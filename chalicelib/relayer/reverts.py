@@ -70,11 +70,13 @@ def after_outcome(
     before = after = known or Reverts(transaction.network, name, 0, now)
     after = after.with_open_calls([each for each in after.open_calls if each != transaction.call_key])
     if status is CallStatus.REVERTED:
-        count = 0 if len(transaction.reverts_of) > 1 else after.count + 1
+        # a call with others that was open beside one of the payer alone does not end the day of that one
+        of_many = 0 if after.until is None or now >= after.until else after.count
+        count = of_many if len(transaction.reverts_of) > 1 else after.count + 1
         after = replace(after, count=count, last_at=now, reverted_call=transaction.call_key)
         if is_payers(transaction):
             until = max(now, after.until or now) + _DAY
-            successes = 0 if count else after.successes  # which of several payers it was is not known
+            successes = 0 if count else after.successes  # of several payers it is not known which it was
             after = replace(after, until=min(until, now + _MOST_DAYS * _DAY), successes=successes)
     elif status is CallStatus.SUCCEEDED:
         successes = after.successes + 1

@@ -433,6 +433,28 @@ def test_a_payer_may_have_an_open_call_more_for_each_four_that_have_succeeded_un
     assert accepted(9) == 2, "DynamoDB deletes what has vanished, at some time"
 
 
+def test_a_payers_revert_delays_it_though_a_call_with_others_that_was_open_beside_it_is_reverted_later() -> None:
+    now, call = START, Call("both", "base", PAYEE, "0x12", account_id="shop", payers=(WALLET, PAYEE))
+    alone = replace(call, key="alone", payers=(WALLET,), many_open=True)
+    known = {payer_name(WALLET): Reverts("base", payer_name(WALLET), 0, now, successes=4)}
+
+    def reserve(number: int, call: Call) -> reservations.Reservation:
+        account, limits = RelayerAccount("base", PAYEE, number, "", BaseUnits(0)), Limits(Budget(10**9, 10**30), {}, {}, known)
+        return reservations.reserve(account, [(call, DRY)], READING, limits, now)
+
+    both = reserve(1, call)
+    known = {each.account_id: each for each in both.payers}
+    beside = reserve(2, alone)
+    reverts = known[payer_name(WALLET)]
+    for (transaction,) in (beside.transactions, both.transactions):
+        reverts = after_outcome(reverts, payer_name(WALLET), transaction, CallStatus.REVERTED, now) or reverts
+    known = {payer_name(WALLET): reverts}
+    assert [each.status for each in reserve(3, alone).submissions] == [SubmissionStatus.POSTPONED]
+    assert [each.status for each in reserve(3, call).submissions] == [SubmissionStatus.POSTPONED]
+    now += timedelta(days=2)
+    assert [each.status for each in reserve(3, alone).submissions] == [SubmissionStatus.ACCEPTED]
+
+
 def test_a_call_that_is_accepted_while_others_of_its_payer_end_holds_up_no_outcome() -> None:
     """Both write what is open of the payer; other accounts' outcomes are found by the same check."""
     world = World(client=object(), relayer_keys={"sepolia": "secret"})

@@ -6,8 +6,7 @@ What decides, the reading of blocks, takes one node for a whole tick, and compar
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -236,15 +235,21 @@ def others_of(chain: "Chain") -> tuple[Node, ...]:
     return tuple(each for each in chain.others if not each.has_failed) if isinstance(chain, Node) else ()
 
 
-def read_by_another(
+def read_by_each(
     chain: "Chain", blocks: BlockRange, after: Checkpoint | None
-) -> tuple["Chain", RangeReading]:
-    """`chain.read_range` by another node of the network, if there is one that answers, and who that is: what one node
-    leaves out, the other one may have."""
-    for other in others_of(chain):
-        with suppress(ChainUnavailable, BlockRefused):
-            return cast("Chain", other), other.read_range(blocks, after)
-    return chain, chain.read_range(blocks, after)
+) -> Iterator[tuple["Chain", RangeReading]]:
+    """`chain.read_range` by each node of the network that answers, the others before this one, and who that is: what
+    some leave out, another one may have. Raises what this one raises if no other answers."""
+    is_answered = False
+    for reader in (*others_of(chain), chain):
+        try:
+            reading = reader.read_range(blocks, after)
+        except (ChainUnavailable, BlockRefused):
+            if reader is chain and not is_answered:
+                raise
+            continue
+        is_answered = True
+        yield reader, reading
 
 
 def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:

@@ -49,6 +49,10 @@ class Found:
     alone: tuple[LoggedTransfer, ...] = ()
     deferred: tuple[LoggedTransfer, ...] = ()
 
+    def __add__(self, more: "Found") -> "Found":
+        alone, deferred = self.alone + more.alone, self.deferred + more.deferred
+        return Found(self.new + more.new, self.work + more.work, alone, deferred)
+
     @property
     def payables(self) -> dict[str, str]:
         """The accounts of the payables with work, by their ids."""

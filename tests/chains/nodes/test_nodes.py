@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.chains import Chains, host_of
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange
-from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, agreeing, one_node, others_of, read_by_another
+from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, agreeing, one_node, others_of, read_by_each
 from chalicelib.chains.nodes.readings import AccountReading, NodeView
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
@@ -179,22 +179,30 @@ def test_a_node_without_hashes_has_no_newest_block_either() -> None:
 RANGE = BlockRange(1, 2)
 
 
-def test_blocks_are_read_again_by_another_node_that_answers() -> None:
+def test_blocks_are_read_again_by_each_node_that_answers_this_one_last() -> None:
     first, silent, third = Blocks(9), Stub(raising(UNAVAILABLE)), Stub(lambda *args: "of the third")
     (node, _), said = nodes_of(first, silent, third).one(False), list[Any]()
-    assert read_by_another(node, RANGE, None)[1] == "of the third"
+    first.does = lambda *args: said.append(args) or "its own"
+
+    def read() -> list[tuple[str, Any]]:
+        return [(cast("Node", reader).host, reading) for reader, reading in read_by_each(node, RANGE, None)]
+
+    assert read() == [("host2", "of the third"), ("host0", "its own")]
     assert (silent.asked, third.asked) == (1, 1)
-    reader, reading = read_by_another(node, RANGE, None)
-    assert (cast("Node", reader).host, reading) == ("host2", "of the third")
+    assert said == [(RANGE, None)]
+    first.does = raising(BlockRefused("too many logs"))
+    assert read() == [("host2", "of the third")]
     assert silent.asked == 1, "it has just failed"
     third.does = raising(BlockRefused("too many logs"))
-    first.does = lambda *args: said.append(args) or "its own"
-    assert read_by_another(node, RANGE, None) == (node, "its own")
-    assert said == [(RANGE, None)]
+    with pytest.raises(BlockRefused):
+        read()
+    first.does = lambda *args: "its own"
+    assert read() == [("host0", "its own")]
 
 
 def test_a_single_node_reads_its_blocks_again_itself() -> None:
-    assert read_by_another(Stub(lambda *args: args), RANGE, None)[1] == (RANGE, None)  # type: ignore[arg-type, comparison-overlap]
+    ((_, reading),) = read_by_each(Stub(lambda *args: args), RANGE, None)  # type: ignore[arg-type]
+    assert reading == (RANGE, None)  # type: ignore[comparison-overlap]
 
 
 def test_another_hash_of_a_block_at_another_node_is_a_contradiction_and_a_missing_block_is_none() -> None:

@@ -40,3 +40,21 @@ def test_a_log_that_is_withheld_for_a_minute_is_recorded_ten_to_eleven_minutes_a
     assert group.paid(payment) == AMOUNT
     late = group.world.now - read_first - VERIFIED_AFTER[0]
     assert timedelta(0) <= late <= VERIFIED_AFTER[0] / TARGETS + TICK
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_node_that_withholds_a_log_for_ever_does_not_hide_what_others_withheld_for_a_minute(
+    client: Any, count: int
+) -> None:
+    """All have listed the same nothing: so it was not noticed when the block was read first."""
+    group = Group(client, count)
+    group.run(1)
+    payment = group.world.create_link()
+    for node in group.nodes:
+        node.hides_logs = True
+    group.nodes[0].pay(payment.requests[0])
+    group.run(minutes=1)
+    for node in group.nodes:
+        node.hides_logs = node is group.nodes[1]
+    group.run(minutes=12)
+    assert group.paid(payment) == AMOUNT

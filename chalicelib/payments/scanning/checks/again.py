@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeTooLarge
-from chalicelib.chains.nodes.nodes import Node, others_of, read_by_another
+from chalicelib.chains.nodes.nodes import Node, others_of, read_by_each
 from chalicelib.payments.scanning import evidence, ranges
 from chalicelib.payments.scanning import rules as scan_rules
 from chalicelib.payments.scanning import store as scan_store
@@ -51,7 +51,7 @@ def read_again(
     deferred: Sequence[DeferredTransaction] = (),
 ) -> int:
     """Looks for a proof of some blocks, and reads at most one range of each verification; returns how many transfers
-    were missing. If the network has several nodes, another one is asked; `along` are blocks that were read with new
+    were missing. If the network has several nodes, each is asked; `along` are blocks that were read with new
     ones, and their logs; `deferred` are transactions that this tick has deferred. Raises ChainUnavailable.
 
     After the last verification the recorder compares the totals of the payables that were paid in these blocks, whether
@@ -157,6 +157,23 @@ def _take_blocks(
     return _Taken(matched.entries, found, gone, is_open)
 
 
+def _with_more(
+    services: Services,
+    reader: "Chain",
+    details: Details,
+    cursor: Cursor,
+    blocks: "BlockRange",
+    logs: Logs,
+    taken: _Taken,
+) -> _Taken:
+    """With the transfers that one more node lists, and neither the log nor the nodes before it have."""
+    matched = ranges.match_transfers(services, reader, logs, blocks, details.watched)
+    known = {each.transfer_id for each in taken.matched} | matched.stored.keys()
+    entries = [each for each in matched.entries if each.transfer_id not in known]
+    more = ranges.not_recorded(services, reader, details, cursor, replace(matched, entries=entries))
+    return replace(taken, matched=[*taken.matched, *entries], found=taken.found + more)
+
+
 def _enter_missing(services: Services, cursor: Cursor, taken: _Taken) -> dict[str, str]:
     """Writes what was missing and what is to be undone. Returns the accounts of the payables with work by their ids."""
     ranges.write(services, taken.found)
@@ -185,11 +202,13 @@ def _read(
             return None
         try:
             if along is not None and along[0] == blocks:
-                reader, logs = chain, along[1]
-            else:
-                reader, reading = read_by_another(chain, blocks, cursor.newest)
-                logs = reading.logs
-            return blocks, _take_blocks(services, reader, details, cursor, blocks, logs)
+                return blocks, _take_blocks(services, chain, details, cursor, blocks, along[1])
+            readings = read_by_each(chain, blocks, cursor.newest)
+            reader, reading = next(readings)
+            taken = _take_blocks(services, reader, details, cursor, blocks, reading.logs)
+            for reader, reading in readings:
+                taken = _with_more(services, reader, details, cursor, blocks, reading.logs, taken)
+            return blocks, taken
         except Disconnected:
             return None  # a fork, which is followed when the next block is read
         except BlockRefused as error:
