@@ -71,9 +71,17 @@ def test_a_reverted_call_of_one_payer_counts_and_takes_the_successes_and_a_day()
 
 def test_a_reverted_call_of_several_payers_counts_for_none_of_them_and_takes_a_day_of_each() -> None:
     later = NOW + timedelta(hours=1)
-    known = replace(OF_PAYER, count=1, successes=9, until=later + timedelta(hours=3))
-    expected = replace(known, count=0, last_at=later, reverted_call="payout/1", until=known.until and known.until + DAY)
+    known = replace(OF_PAYER, count=1, successes=9, until=later)
+    expected = replace(known, count=0, last_at=later, reverted_call="payout/1", until=later + DAY)
     assert after_outcome(known, PAYER, CALL_OF_TWO, CallStatus.REVERTED, later) == expected
+
+
+def test_a_reverted_call_of_several_payers_does_not_end_the_day_of_one_that_counts() -> None:
+    later = NOW + timedelta(hours=1)
+    known = replace(OF_PAYER, count=1, until=later + SECOND)
+    expected = replace(known, last_at=later, reverted_call="payout/1", until=later + SECOND + DAY)
+    assert after_outcome(known, PAYER, CALL_OF_TWO, CallStatus.REVERTED, later) == expected
+    assert delay_of(expected, later + DAY) is not None
 
 
 @pytest.mark.parametrize(
