@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base.frozen import frozen
-from chalicelib.relayer.records import CallStatus, RelayedTransaction, Reverts
+from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, Reverts
 
 FREE_REVERTS = 3
 """How many calls for an account may be reverted one after the other before its next ones are made later."""
@@ -12,6 +12,7 @@ _SUCCESSES_PER_OPEN_CALL, _MOST_OPEN = 4, 100
 _FIRST_DELAY, _LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
 _MOST_DOUBLINGS = 10
 _PAYER, _DAY = "payer/", timedelta(days=1)
+_OPEN_FOR = timedelta(hours=1)
 _MOST_DAYS = 2
 """The most that a payer waits: the days of a call with others, and of one alone after it."""
 
@@ -29,6 +30,13 @@ class Delay:
 def payer_name(address: str) -> str:
     """The name under which the reverts of a payer are counted."""
     return f"{_PAYER}{address.lower()}"
+
+
+def is_open(call: RelayedCall, now: datetime, many_open: bool) -> bool:
+    """Whether a payer's next calls wait for this one. What became of it is proven only once every node answers: of
+    those that may be `many_open`, as those of a payroll, none waits longer than an hour, so that a dead node stops no
+    recurring payout."""
+    return call.status is CallStatus.UNKNOWN and not (many_open and now >= call.created_at + _OPEN_FOR)
 
 
 def count_room(reverts: Reverts | None) -> int:

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.relayer.records import CallStatus, Reverts
-from chalicelib.relayer.reverts import FREE_REVERTS, after_outcome, count_room, delay_of, is_alone, payer_name
+from chalicelib.relayer.records import CallStatus, RelayedCall, Reverts
+from chalicelib.relayer.reverts import FREE_REVERTS, after_outcome, count_room, delay_of, is_alone, is_open, payer_name
 from tests.relayer.transactions import NOW, transaction
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -32,6 +32,15 @@ def test_a_payer_may_have_one_open_call_and_one_more_for_each_four_successes(suc
 
 def test_a_payer_of_whom_nothing_is_known_may_have_one_open_call_and_does_not_wait() -> None:
     assert (count_room(None), delay_of(None, NOW), is_alone(None, NOW)) == (1, None, False)
+
+
+def test_recurring_payouts_wait_an_hour_at_most_for_a_call_of_which_nothing_is_proven_and_others_for_good() -> None:
+    """One dead node of several keeps anything from being proven."""
+    call = RelayedCall("payout/1", "base", "0x1", 0, NOW)
+    in_time, late = NOW + timedelta(hours=1) - SECOND, NOW + timedelta(hours=1)
+    assert is_open(call, in_time, many_open=True) and not is_open(call, late, many_open=True)
+    assert is_open(call, NOW + 100 * DAY, many_open=False)
+    assert not is_open(replace(call, status=CallStatus.SUCCEEDED), NOW, many_open=False)
 
 
 def test_the_next_call_of_a_payer_is_made_a_day_after_one_was_reverted() -> None:
