@@ -173,11 +173,10 @@ def outcome(services: Services, key: str) -> Outcome | None:
     return None if call is None else outcome_of(call)
 
 
-def delays(services: Services, network: str, payers: Iterable[str], *, many_open: bool = False) -> dict[str, Delay]:
-    """What delays the calls of payers, by their addresses, of those that may be `many_open` or of others: open ones, or
-    reverted ones. Two reads at most."""
+def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, Delay]:
+    """What delays the calls of payers, by their addresses: open ones, or reverted ones. Two reads at most."""
     names = {each: payer_name(each) for each in payers}
-    known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()), many_open)
+    known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
     now, found = services.clock(), {each: known.get(name) for each, name in names.items()}
     return {payer: Delay(_waits_for(each, now), is_alone(each, now), count_room(each)) for payer, each in found.items()}
 
@@ -186,7 +185,7 @@ def _waits_for(reverts: Reverts | None, now: datetime) -> str | None:
     return ONE_AT_A_TIME if reverts is not None and reverts.open_calls else delay_of(reverts, now)
 
 
-def _without_ended(services: Services, reverts: Mapping[str, Reverts], many_open: bool) -> dict[str, Reverts]:
+def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[str, Reverts]:
     """The counts with the open calls for which others wait (`is_open`) alone. One read, if there are any.
 
     The outcome is written with the count, but a version of this service that knows no open calls leaves them there.
@@ -194,10 +193,9 @@ def _without_ended(services: Services, reverts: Mapping[str, Reverts], many_open
     now = services.clock()
     keys = [key for each in reverts.values() for key in each.open_calls]
     calls = store.calls(services.store, keys) if keys else {}
-    waiting = {key for key, each in calls.items() if is_open(each, now, many_open)}
+    waiting = {key for key, each in calls.items() if is_open(each, now)}
     return {
-        name: each.with_open_calls([key for key in each.open_calls if key in waiting])
-        for name, each in reverts.items()
+        name: each.with_open_calls([key for key in each.open_calls if key in waiting]) for name, each in reverts.items()
     }
 
 
@@ -313,8 +311,7 @@ def _read_known(services: Services, signer: Signer, calls: Sequence[Call], day: 
     known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
     if known.account is not None and known.account.day > day:
         return _read_known(services, signer, calls, known.account.day)
-    many_open = all(call.many_open for call in calls)
-    return replace(known, reverts=_without_ended(services, known.reverts, many_open))
+    return replace(known, reverts=_without_ended(services, known.reverts))
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:

@@ -100,7 +100,7 @@ class RelayedCall(Record):
     except that a fork deeper than the confirmations takes them back with the transaction (tracking.py).
 
     `tx_hash`, `block_number` and `cost` (base units of the native coin, for gas) are those of the transaction in the
-    block; `reason` says why it reverted.
+    block; `reason` says why it reverted. Its payers may have `many_open` such calls at once.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYED#{call_key}", "RELAYED")
@@ -115,6 +115,7 @@ class RelayedCall(Record):
     block_number: int | None = None
     cost: BaseUnits | None = None
     reason: str | None = None
+    many_open: bool = False
 
 
 @frozen

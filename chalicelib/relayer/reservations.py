@@ -167,7 +167,8 @@ class _Reserving:
     def _accept(self, call: Call, gas: int, fees: Fees) -> None:
         account = self.account
         self.transactions.append(_transaction(account, call, gas, fees, self.now))
-        self.calls.append(RelayedCall(call.key, call.network, account.sender, account.next_nonce, self.now))
+        key, nonce = call.key, account.next_nonce
+        self.calls.append(RelayedCall(key, call.network, account.sender, nonce, self.now, many_open=call.many_open))
         for each in self._shared_sources(call):
             self.left[each] -= call.takes.amount if call.takes is not None else 0
         for name in call.reverts_of if call.payers else ():

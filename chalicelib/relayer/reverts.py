@@ -32,11 +32,11 @@ def payer_name(address: str) -> str:
     return f"{_PAYER}{address.lower()}"
 
 
-def is_open(call: RelayedCall, now: datetime, many_open: bool) -> bool:
-    """Whether a payer's next calls wait for this one. What became of it is proven only once every node answers: of
-    those that may be `many_open`, as those of a payroll, none waits longer than an hour, so that a dead node stops no
+def is_open(call: RelayedCall, now: datetime) -> bool:
+    """Whether a payer's next calls wait for this one. What became of it is proven only once every node answers: none
+    waits longer than an hour for one that may be `many_open`, as those of a payroll, so that a dead node stops no
     recurring payout."""
-    return call.status is CallStatus.UNKNOWN and not (many_open and now >= call.created_at + _OPEN_FOR)
+    return call.status is CallStatus.UNKNOWN and not (call.many_open and now >= call.created_at + _OPEN_FOR)
 
 
 def count_room(reverts: Reverts | None) -> int:

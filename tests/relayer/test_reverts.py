@@ -38,9 +38,10 @@ def test_recurring_payouts_wait_an_hour_at_most_for_a_call_of_which_nothing_is_p
     """One dead node of several keeps anything from being proven."""
     call = RelayedCall("payout/1", "base", "0x1", 0, NOW)
     in_time, late = NOW + timedelta(hours=1) - SECOND, NOW + timedelta(hours=1)
-    assert is_open(call, in_time, many_open=True) and not is_open(call, late, many_open=True)
-    assert is_open(call, NOW + 100 * DAY, many_open=False)
-    assert not is_open(replace(call, status=CallStatus.SUCCEEDED), NOW, many_open=False)
+    recurring = replace(call, many_open=True)
+    assert is_open(recurring, in_time) and not is_open(recurring, late)
+    assert is_open(call, NOW + 100 * DAY)
+    assert not is_open(replace(call, status=CallStatus.SUCCEEDED), NOW)
 
 
 def test_the_next_call_of_a_payer_is_made_a_day_after_one_was_reverted() -> None:

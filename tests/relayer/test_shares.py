@@ -401,6 +401,27 @@ def test_payers_of_one_call_have_one_open_call_each_whatever_calls_they_are() ->
     assert submit("third", PAYEE, many_open=True) is SubmissionStatus.WAITING
 
 
+def test_an_unproven_call_that_is_no_recurring_payouts_holds_the_payers_recurring_payouts_and_others_for_good() -> None:
+    """Otherwise a wallet had a second call reverted within a day, while a dead node keeps the first from being proven."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services = replace(world.services, store=MemoryStore())
+
+    def submit(key: str, **changes: Any) -> SubmissionStatus:
+        call = Call(key, "sepolia", PAYEE, "0x12", account_id="shop", payers=(WALLET,), **changes)
+        (sent,) = flows.submit(services, [call])
+        return sent.status
+
+    assert submit("payout", many_open=True) is SubmissionStatus.ACCEPTED
+    assert submit("authorization") is SubmissionStatus.WAITING
+    world.advance(60 * 60)
+    assert submit("authorization") is SubmissionStatus.ACCEPTED, "a recurring payout's call holds nobody longer"
+    world.advance(60 * 60 * 24 * 10)
+    assert submit("payout/2", many_open=True) is SubmissionStatus.WAITING
+    assert submit("authorization/2") is SubmissionStatus.WAITING
+    known = store.reverts(services.store, "sepolia", payer_name(WALLET))
+    assert known is not None and known.open_calls == ("authorization",)
+
+
 def test_a_payer_may_have_an_open_call_more_for_each_four_that_have_succeeded_until_one_is_reverted() -> None:
     world = World(client=object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "1000"})
     services = replace(world.services, store=MemoryStore())

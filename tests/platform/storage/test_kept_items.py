@@ -26,6 +26,7 @@ ADDED: dict[str, set[str]] = {
     "ClientId": {"may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number", "is_confirmed"},
+    "RelayedCall": {"many_open"},
     "RelayedTransaction": {"payers"},
     "Reverts": {"more_open_calls", "successes"},
     "Link": {"has_known_payees", "is_being_cancelled"},
