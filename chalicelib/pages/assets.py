@@ -23,7 +23,7 @@ JOINED: Mapping[str, Sequence[str]] = {
     "page.js": ("link.js", "notes.js", "files.js", "wallets.js", "poll.js", "appearance.js", "page.js"),
     "payment.js": (
         *("abi.js", "addresses.js", "contracts.js", "calldata.js", "identity.js", "conversion.js", "outcomes.js"),
-        *("quote.js", "sessions.js", "signing.js", "denials.js", "views.js", "follow.js", "signer.js", "payment.js"),
+        *("quote.js", "sessions.js", "claims.js", "denials.js", "views.js", "follow.js", "signer.js", "payment.js"),
     ),
     "tron.js": ("energy.js", "tron.js"),
     "obstacles.js": ("exchange.js", "obstacles.js"),

@@ -12,8 +12,8 @@ async function main() {
   const link = url(source("link.js"));
   const notes = url(of("notes.js", { "link.js": link }));
   const denials = url(of("denials.js", { "notes.js": notes }));
-  const signing = url(of("signing.js", { "link.js": link }));
-  const text = of("calls.js", { "denials.js": denials, "link.js": link, "signing.js": signing });
+  const signing = url(of("claims.js", { "link.js": link }));
+  const text = of("calls.js", { "denials.js": denials, "link.js": link, "claims.js": signing });
   const calls = await import(url(text));
 
   const answer = ([name, values]) => {

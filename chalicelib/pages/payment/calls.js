@@ -3,7 +3,7 @@
 
 import { findDoubt } from "./denials.js";
 import { SEND_MS, WalletError, believe, codesOf, isLike, toWalletError, within } from "./link.js";
-import { callsOf, giveBack, keepClaim } from "./signing.js";
+import { callsOf, giveBack, keepClaim } from "./claims.js";
 
 const VERSION = "2.0.0";
 const STATUS_MS = 15_000;

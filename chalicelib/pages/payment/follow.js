@@ -6,7 +6,7 @@ import { chainOf } from "./identity.js";
 import { sentHere } from "./link.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
-import { giveBack, keepClaim } from "./signing.js";
+import { giveBack, keepClaim } from "./claims.js";
 
 // In milliseconds, but for the last two.
 const FAST = { first: 3_000, most: 30_000 }; // between two checks of a transaction

@@ -5,7 +5,7 @@ import { LOOKS, LOOKS_FAILED, findDoubt, hasMovedOn } from "./denials.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
 import { stands } from "./quote.js";
-import { claim, giveBack, keepClaim } from "./signing.js";
+import { claim, giveBack, keepClaim } from "./claims.js";
 
 // Milliseconds after which the page says that the wallet may be hidden or stuck.
 const SLOW = 15_000;

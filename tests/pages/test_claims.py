@@ -7,7 +7,7 @@ import pytest
 
 from tests.oracles.node import run
 
-DRIVER = str(Path(__file__).parent / "signing_driver.js")
+DRIVER = str(Path(__file__).parent / "claims_driver.js")
 
 
 def kept(**scene: Any) -> tuple[list[int], bool]:

@@ -1,4 +1,4 @@
-// Runs the page's keepClaim of signing.js by a clock of its own. Input: scenes; output: for each the seconds at which the
+// Runs the page's keepClaim of claims.js by a clock of its own. Input: scenes; output: for each the seconds at which the
 // service was asked to prolong the claim, and whether the claim was lost.
 // A scene: { until, answers: [status], stops: second }; the claim is of 300 seconds, a prolonged one of 300 more.
 const fs = require("fs");
@@ -46,7 +46,7 @@ async function played(keepClaim, { until, answers = [200], stops = Infinity }) {
 }
 
 async function main() {
-  const text = source("signing.js").replace('"./link.js"', JSON.stringify(url(source("link.js"))));
+  const text = source("claims.js").replace('"./link.js"', JSON.stringify(url(source("link.js"))));
   const { keepClaim } = await import(url(text));
   const answers = [];
   for (const scene of JSON.parse(fs.readFileSync(0))) answers.push(await played(keepClaim, scene));
