@@ -16,8 +16,8 @@ from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.accounts.sign_in import ending
 from chalicelib.accounts.sign_in import flows as sign_in_flows
+from chalicelib.accounts.sign_in import open_sessions
 from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
@@ -107,7 +107,7 @@ def reset_password(services: Services, email: str, password: str) -> int:
 
 def end_sessions(services: Services, account_id: str) -> int:
     """Ends every session of members in the account; returns how many. Raises NotFound."""
-    return ending.end_all_of_account(services, account_id, _operator(services, account_id))
+    return open_sessions.end_all_of_account(services, account_id, _operator(services, account_id))
 
 
 def reindex(services: Services, segment: int, segments: int) -> str:

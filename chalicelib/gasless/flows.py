@@ -9,7 +9,7 @@ from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.chains.nodes.agreement import agree, read_agreed_code
-from chalicelib.crosschain.service.payment_intents.locking import unlock_request
+from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated

@@ -11,8 +11,8 @@ from chalicelib.accounts.api_keys import flows as api_keys
 from chalicelib.accounts.client_ids import flows as client_ids
 from chalicelib.accounts.credentials import flows as credentials
 from chalicelib.accounts.orchestrators import flows as orchestrators
-from chalicelib.accounts.sign_in import ending, wallets
 from chalicelib.accounts.sign_in import flows as sign_in_flows
+from chalicelib.accounts.sign_in import open_sessions, wallets
 from chalicelib.base.errors import Forbidden, NotFound, ServiceError, Unauthorized
 from chalicelib.platform.access.callers import Caller, SentCredential
 from chalicelib.platform.access.credentials.flows import record_use
@@ -128,7 +128,7 @@ def test_all_sessions_end_in_the_transaction_that_sets_the_password_wherever_the
     assert is_reset
     assert reset(world.services) > 0, "those that were not deleted yet"
     person_id = caller(world, log_in(world.services, NEW_PASSWORD)).signed_in.person.person_id
-    assert len(ending.list_open(world.services, person_id)) == 1
+    assert len(open_sessions.list_open(world.services, person_id)) == 1
 
 
 def _has_new_password(world: World) -> bool:
@@ -169,7 +169,7 @@ def test_a_session_that_is_revoked_while_it_is_used_ends() -> None:
         def use(services: Services) -> Caller:
             return identify(services, SentCredential(Mode.SESSION, tokens[0]), None, "203.0.113.7")
 
-        return use, lambda services: ending.revoke(services, session.person_id, session.session_id, ACTOR)
+        return use, lambda services: open_sessions.revoke(services, session.person_id, session.session_id, ACTOR)
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
@@ -192,13 +192,13 @@ def test_of_a_wallets_sign_in_and_the_end_of_its_session_both_take_effect() -> N
         def again(services: Services) -> str:
             return sign_in_flows.sign_in(services, ready, old.token_hash, ACTOR)[0].account_id
 
-        return again, lambda services: ending.log_out(services, old, ACTOR)
+        return again, lambda services: open_sessions.log_out(services, old, ACTOR)
 
     for world, result in interleavings(prepare):
         assert not isinstance(result, WriteConflict)
         identity = person_store.identity(world.services.store, evm_wallet().address)
         assert identity is not None
-        assert len(ending.list_open(world.services, identity.person_id)) == 1
+        assert len(open_sessions.list_open(world.services, identity.person_id)) == 1
 
 
 def test_a_wallet_that_signs_in_for_the_first_time_twice_at_once_has_one_account() -> None:
@@ -217,7 +217,7 @@ def test_a_wallet_that_signs_in_for_the_first_time_twice_at_once_has_one_account
         identity = person_store.identity(world.services.store, evm_wallet().address)
         assert identity is not None
         assert [each.account_id for each in person_store.memberships_of(world.services.store, identity.person_id)] == [result]
-        assert len(ending.list_open(world.services, identity.person_id)) == 2
+        assert len(open_sessions.list_open(world.services, identity.person_id)) == 2
 
 
 # --- keys and client ids ---

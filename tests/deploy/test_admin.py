@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from chalicelib.accounts.members import invitations
-from chalicelib.accounts.sign_in import ending
 from chalicelib.accounts.sign_in import flows as sign_in_flows
+from chalicelib.accounts.sign_in import open_sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
@@ -174,7 +174,7 @@ def test_it_resets_a_password_and_ends_sessions(run: Run, services: Services) ->
     sign_in_flows.log_in(services, email, " another horse ", None, nobody)
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 1.", "")
     assert run("end-sessions", "--account", account) == (0, "Sessions ended: 0.", "")
-    assert ending.list_open(services, person.person_id) == []
+    assert open_sessions.list_open(services, person.person_id) == []
     lines = services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account))
     actions = [line.action for line in lines if line.actor == "operator"]
     assert sorted(actions) == ["person.password_reset", "session.revoked", "session.revoked"]

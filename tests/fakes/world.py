@@ -257,7 +257,7 @@ class World:
     def start(self, client: Any = None, queue: Any = None) -> Services:
         """Returns the services of a new process on the same tables, queue, chain and clock.
 
-        It does not look whether its networks had requests before; tests/payments/scanning/test_beginning.py does.
+        It does not look whether its networks had requests before; tests/payments/scanning/test_first_block.py does.
         """
         return Services(
             settings=Settings(**self._settings),

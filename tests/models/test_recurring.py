@@ -22,7 +22,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.chains.calldata.reverts import ALREADY_MADE
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import matching
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.recurring import forks, periods

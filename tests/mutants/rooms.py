@@ -38,7 +38,7 @@ TARGETS = {
     "payments/payable": "*.py",
     "payments/announcements": "rules.py admission.py checks.py",
     "payments/scanning": "rules.py transfer_log.py",
-    "payments/recording": "rules.py deciding.py causes/*.py changes.py matching.py unmatched.py events.py valuing.py",
+    "payments/recording": "rules.py deciding.py causes/*.py changes.py matching.py unmatched.py events.py valuation.py",
     "payments/transfers": "**/rules.py",
     "payments/search": "**/rules.py",
     "recurring": "rules.py periods.py forks.py creation.py",

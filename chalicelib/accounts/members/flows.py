@@ -14,7 +14,7 @@ from chalicelib.accounts.members.rules import (
     invitations_by,
     with_approvals,
 )
-from chalicelib.accounts.sign_in.ending import end_all
+from chalicelib.accounts.sign_in.open_sessions import end_all
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.people import store as person_store

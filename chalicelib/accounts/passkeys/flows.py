@@ -28,7 +28,7 @@ from chalicelib.accounts.passkeys.verification import (
 from chalicelib.accounts.sign_in import refusals
 from chalicelib.accounts.sign_in.flows import Way, open_for
 from chalicelib.accounts.sign_in.identities import keep_session
-from chalicelib.accounts.sign_in.proving import with_proof
+from chalicelib.accounts.sign_in.presence_proofs import with_proof
 from chalicelib.accounts.sign_in.records import Purpose
 from chalicelib.accounts.sign_in.rules import SIGN_IN, Wanted
 from chalicelib.base.errors import Conflict, NotFound, Unauthorized

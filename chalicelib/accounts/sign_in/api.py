@@ -1,7 +1,7 @@
 """Views for signing in by wallet or e-mail, signing out, switching accounts, and the caller's sessions."""
 
 from chalicelib.accounts.email import flows as email_flows
-from chalicelib.accounts.sign_in import ending, flows, identities, proving, wallets
+from chalicelib.accounts.sign_in import flows, identities, open_sessions, presence_proofs, wallets
 from chalicelib.accounts.sign_in.cookies import clear_cookie, session_cookie
 from chalicelib.accounts.sign_in.schemas import (
     AnswerChallenge,
@@ -53,7 +53,7 @@ def log_in(call: Call[EmailAndPassword, None]) -> Reply[LoggedIn]:
 
 
 def log_out(call: Call[None, None]) -> Reply[Done]:
-    ending.log_out(call.services, _session(call), call.actor)
+    open_sessions.log_out(call.services, _session(call), call.actor)
     return Reply(Done(success=True), clear_cookie(call.services.settings))
 
 
@@ -63,12 +63,12 @@ def me(call: Call[None, None]) -> Me:
 
 
 def list_sessions(call: Call[None, None]) -> list[SessionAnswer]:
-    open_sessions = ending.list_open(call.services, _session(call).person_id)
-    return [SessionAnswer.of(each, _session(call)) for each in open_sessions]
+    found = open_sessions.list_open(call.services, _session(call).person_id)
+    return [SessionAnswer.of(each, _session(call)) for each in found]
 
 
 def revoke_session(call: Call[None, None]) -> Done:
-    ending.revoke(call.services, _session(call).person_id, call.path["session_id"], call.actor)
+    open_sessions.revoke(call.services, _session(call).person_id, call.path["session_id"], call.actor)
     return Done(success=True)
 
 
@@ -93,16 +93,17 @@ def remove_identity(call: Call[None, None]) -> Done:
 
 
 def prove_by_password(call: Call[ProvePassword, None]) -> Proved:
-    return Proved.of(proving.by_password(call.services, call.caller.signed_in, call.body.password, call.actor))
+    return Proved.of(presence_proofs.by_password(call.services, call.caller.signed_in, call.body.password, call.actor))
 
 
 def ask_to_prove_by_wallet(call: Call[AskChallenge, None]) -> ChallengeAnswer:
-    asked = proving.challenge(call.services, call.caller.signed_in, call.body.address, call.body.chainId)
+    asked = presence_proofs.challenge(call.services, call.caller.signed_in, call.body.address, call.body.chainId)
     return ChallengeAnswer.of(asked)
 
 
 def prove_by_wallet(call: Call[AnswerChallenge, None]) -> Proved:
-    return Proved.of(proving.by_wallet(call.services, call.caller.signed_in, call.body.as_plain_values(), call.actor))
+    signed = call.body.as_plain_values()
+    return Proved.of(presence_proofs.by_wallet(call.services, call.caller.signed_in, signed, call.actor))
 
 
 def _session(call: AnyCall) -> Session:

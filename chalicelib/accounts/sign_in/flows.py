@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from chalicelib.accounts.sign_in import passwords, refusals, wallets
-from chalicelib.accounts.sign_in.ending import end_all, ending
+from chalicelib.accounts.sign_in.open_sessions import end_all, writes_to_end
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.wallets import SignedChallenge, find_challenge
 from chalicelib.base import ids
@@ -141,7 +141,7 @@ def switch(services: Services, member: Member, account_id: str, actor: Actor) ->
         session, token = reopen_session(member.session, membership, person, now, services.entropy)
         there = replace(actor, account_id=account_id, session_id=session.session_id)
         entry = audit.make_entry(there, "session.created", session.session_id, now, services.entropy)
-        ended = ending(services, token_hash, actor, "session.replaced")
+        ended = writes_to_end(services, token_hash, actor, "session.replaced")
         if not ended:
             raise Unauthorized("Session is missing or has ended: sign in again")
         changed = replace(person, account_id=account_id)
@@ -201,5 +201,5 @@ def open_for(
     name = f"person:{person.person_id}"
     actor = replace(actor, account_id=session.account_id, name=name, session_id=session.session_id)
     entry = audit.make_entry(actor, "session.created", session.session_id, now, services.entropy)
-    ended = ending(services, replaced, actor, "session.replaced") if replaced is not None else ()
+    ended = writes_to_end(services, replaced, actor, "session.replaced") if replaced is not None else ()
     return services.store.write(session, pointer_of(session), entry, *ended, *known, *writes), token

@@ -10,7 +10,7 @@ from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.checkout.payouts.rules import check_fits, check_for_wallets, check_together, check_unpaid
 from chalicelib.checkout.pipeline import Prepared, prepare_checkout
 from chalicelib.checkout.rules import Cart, PayOptions
-from chalicelib.crosschain.service.payment_intents.locking import unlock_request
+from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable import conversions

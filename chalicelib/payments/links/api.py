@@ -8,7 +8,7 @@ from chalicelib.base.errors import Forbidden
 from chalicelib.payments.links import flows, reading
 from chalicelib.payments.links.fees.rules import plan_of, preview
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer, fee_plan_or_null
-from chalicelib.payments.links.listed import LinksPage, LinksPagination, ListedLink, LookupQuery
+from chalicelib.payments.links.list_schemas import LinksPage, LinksPagination, ListedLink, LookupQuery
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
 from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentType

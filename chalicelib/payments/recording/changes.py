@@ -9,7 +9,7 @@ from chalicelib.base.records import Record
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.valuing import ValuationRate
+from chalicelib.payments.recording.valuation import ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.requests.references import reference_topic

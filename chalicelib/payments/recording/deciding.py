@@ -13,7 +13,7 @@ from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.causes.transfers import add_transfer, move_payment, reverse_payment, subtract_dust
 from chalicelib.payments.recording.causes.unmatched import add_unmatched, move_unmatched, remove_unmatched
 from chalicelib.payments.recording.changes import UNDECIDED, Changes, Stored
-from chalicelib.payments.recording.valuing import Accepted
+from chalicelib.payments.recording.valuation import Accepted
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState, UnrecordedTransfers
 from chalicelib.webhooks.rules import EventContext
 

@@ -20,8 +20,8 @@ from chalicelib.payments.recording import matching, payment_counts, rules
 from chalicelib.payments.recording.changes import Changes, Stored
 from chalicelib.payments.recording.deciding import decide
 from chalicelib.payments.recording.reading import read_stored
+from chalicelib.payments.recording.valuation import Accepted
 from chalicelib.payments.recording.valuation_rates import ValuationRates
-from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import request_counts
 from chalicelib.payments.requests.payments.records import Payment, SentRefund
 from chalicelib.payments.requests.records import Request

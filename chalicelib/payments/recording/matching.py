@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.escrow.logs import ENDS
 from chalicelib.payments.links.records import Link, LinkStatus, Payable
 from chalicelib.payments.recording import unexpected
 from chalicelib.payments.recording.events import payment_event, removed_event
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.payments.records import (
     NOTICED,
     Origin,

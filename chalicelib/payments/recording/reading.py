@@ -7,8 +7,8 @@ from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import rules, store
 from chalicelib.payments.recording.changes import RecordedId, Stored, recorded_ids
+from chalicelib.payments.recording.valuation import Accepted
 from chalicelib.payments.recording.valuation_rates import ValuationRates
-from chalicelib.payments.recording.valuing import Accepted
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.rules import invoice_of

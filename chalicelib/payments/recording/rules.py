@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from chalicelib.chains.catalogue.tokens import dollar
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import unmatched, valuing
+from chalicelib.payments.recording import unmatched
 from chalicelib.payments.recording.causes import postings, refunds
 from chalicelib.payments.recording.changes import OPEN, UNDECIDED, Stored, recorded_ids, requests_by_topic
-from chalicelib.payments.recording.valuing import Accepted, ValuationRate
+from chalicelib.payments.recording.valuation import Accepted, ValuationRate, needs_valuation_rate
 from chalicelib.payments.requests.payments.records import Payment, Refund
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import find_mismatch, invoice_of
@@ -99,7 +99,7 @@ def without_valuation_rate(
     new: Iterable[tuple[LoggedTransfer, Request]], accepted: Accepted
 ) -> list[tuple[LoggedTransfer, Request]]:
     """Those of new payments that have to be valued by a quote or a rate."""
-    return [(entry, request) for entry, request in new if valuing.needs_valuation_rate(request, entry, accepted)]
+    return [(entry, request) for entry, request in new if needs_valuation_rate(request, entry, accepted)]
 
 
 def without_dollars(
@@ -112,7 +112,7 @@ def without_dollars(
         (entry, request)
         for entry, request in new
         if invoice_of(request) != dollar()
-        and (entry.transfer_id in valuation_rates or not valuing.needs_valuation_rate(request, entry, accepted))
+        and (entry.transfer_id in valuation_rates or not needs_valuation_rate(request, entry, accepted))
     ]
 
 

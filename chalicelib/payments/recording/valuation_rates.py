@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import make_from
 from chalicelib.payments.rates.records import Rate
-from chalicelib.payments.recording.valuing import ValuationRate, is_locked_for, may_be_locked_for
+from chalicelib.payments.recording.valuation import ValuationRate, is_locked_for, may_be_locked_for
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, invoice_of
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import make_from
 from chalicelib.base.money import BaseUnits
-from chalicelib.payments.scanning import watching
+from chalicelib.payments.scanning import watched_addresses
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId
 from chalicelib.platform.services import Services
 
@@ -48,8 +48,8 @@ class Details:
 
     @cached_property
     def watched(self) -> "tuple[PlainAddress, ...]":
-        """The addresses that are watched, read once in a tick (watching.py)."""
-        return watching.addresses(self._services, self._network.name)
+        """The addresses that are watched, read once in a tick (watched_addresses.py)."""
+        return watched_addresses.addresses(self._services, self._network.name)
 
     def of(self, entries: Sequence[LoggedTransfer], receipts: "RawReceipts") -> tuple[LoggedTransfer, ...]:
         """The entries with their details. `receipts` are those that were read. Without entries it costs nothing."""

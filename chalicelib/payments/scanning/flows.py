@@ -18,8 +18,8 @@ from chalicelib.chains.nodes.nodes import one_node
 from chalicelib.payments.scanning import ranges, rules, store
 from chalicelib.payments.scanning.checks import absence, comparison, nodes
 from chalicelib.payments.scanning.checks.absence import Known
-from chalicelib.payments.scanning.checks.again import due_with_new, read_again
 from chalicelib.payments.scanning.checks.comparison import NotAgreed
+from chalicelib.payments.scanning.checks.second_readings import due_with_new, read_again
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.ranges import Found
@@ -214,7 +214,7 @@ def _read_deferred(services: Services, cursor: Cursor | None) -> tuple[DeferredT
 
 
 def _first_cursor(services: Services, chain: "Chain", facts: Network, head: int, confirmations: int) -> Cursor:
-    from chalicelib.payments.scanning.beginning import first_cursor  # most processes see no new network
+    from chalicelib.payments.scanning.first_block import first_cursor  # most processes see no new network
 
     return first_cursor(services, chain, facts, head, confirmations)
 

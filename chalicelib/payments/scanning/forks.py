@@ -52,16 +52,16 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     unread = (entry for entry in compared.deferred if entry not in deferred)
     kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
-    doubts = ranges.Found(alone=compared.alone, deferred=deferred)
+    rest = ranges.Found(alone=compared.alone, deferred=deferred)
     added = [entry for entry in added if entry not in deferred]
     new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in matched.stored]
-    found = replace(doubts, new=details.of(new, compared.receipts))
-    cursor = ranges.mark_unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), doubts)
+    found = replace(rest, new=details.of(new, compared.receipts))
+    cursor = ranges.mark_unfinished(services, cursor, BlockRange(common.scanned_to + 1, last), rest)
     # numbered after that write: a tick that died before it moved the cursor has left work with the number before
     work = transfer_log.work_of_fork(removed, added, cursor.version, services.clock())
     found = replace(found, work=tuple(work))
     ranges.write(services, found)
-    followed = ranges.store_cursor(services, ranges.with_doubts(replace(followed, version=cursor.version), doubts))
+    followed = ranges.store_cursor(services, ranges.with_undecided(replace(followed, version=cursor.version), rest))
     hint(services, found.payables)
     return followed
 

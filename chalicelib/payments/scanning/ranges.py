@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.scanning import evidence, rules, store, transfer_log, watching
+from chalicelib.payments.scanning import evidence, rules, store, transfer_log, watched_addresses
 from chalicelib.payments.scanning.checks import comparison
 from chalicelib.payments.scanning.details import Details
 from chalicelib.payments.scanning.records import (
@@ -73,7 +73,7 @@ def match_transfers(
     one request. Raises RangeTooLarge if the node does not return the transfers of the `watched` addresses,
     InconsistentNode if it gives logs of other blocks than its canonical ones.
     """
-    logs = (*listed, *watching.transfers(chain, blocks, watched))
+    logs = (*listed, *watched_addresses.transfers(chain, blocks, watched))
     try:
         transfers = transfer_log.counting(transfers_of(chain.network, logs, chain.escrow, watched))
     except InconsistentNode:
@@ -170,14 +170,14 @@ def mark_unfinished(
     """
     found = found or Found()
     late = [each.block_number for each in found.new if each.block_number <= cursor.scanned_to]
-    cursor = with_doubts(cursor, found)
+    cursor = with_undecided(cursor, found)
     if late:
         doubted = evidence.doubt_blocks(cursor.weak, BlockRange(min(late), max(late)), services.clock())
         cursor = replace(cursor, weak=doubted)
     return store_cursor(services, replace(cursor, unfinished=blocks))
 
 
-def with_doubts(cursor: Cursor, found: Found) -> Cursor:
+def with_undecided(cursor: Cursor, found: Found) -> Cursor:
     """The cursor with the blocks of what one node alone has, and with whether something is deferred."""
     numbers = [each.block_number for each in found.alone]
     if numbers:

@@ -291,7 +291,7 @@ class LoggedTransfer(Record):
 @frozen
 class DeferredTransaction(Record):
     """A transaction whose transfers are not recorded, as no node returns what they are compared with. It is read again,
-    by itself, until one does (doubts.py)."""
+    by itself, until one does (undecided.py)."""
 
     KEY = KeyPattern(PAYMENTS, "DEFERRED#{network}", "{block_number:012}#{tx_hash}")
 

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.accounts.members import flows, invitations
 from chalicelib.accounts.members.rules import MAX_ACCOUNTS, MAX_MEMBERS
-from chalicelib.accounts.sign_in import ending, identities
 from chalicelib.accounts.sign_in import flows as sign_in_flows
+from chalicelib.accounts.sign_in import identities, open_sessions
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound, ServiceError, Unauthorized
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Caller, SentCredential
@@ -192,7 +192,7 @@ def test_sessions_of_the_time_before_stay_ended_if_the_person_joins_again(world:
     world.advance(1)
     assert firm.joins("bob@shop.example", Role.VIEWER) == bob
     assert not is_valid(world.services, token) and is_valid(world.services, firm.token("bob@shop.example"))
-    assert [each.account_id for each in ending.list_open(world.services, bob)] == [firm.account_id]
+    assert [each.account_id for each in open_sessions.list_open(world.services, bob)] == [firm.account_id]
 
 
 def test_who_loses_the_right_to_invite_takes_their_invitations_along(world: World, firm: Firm) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts.sign_in import ending, flows, wallets
+from chalicelib.accounts.sign_in import flows, open_sessions, wallets
 from chalicelib.accounts.sign_in.records import Challenge
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound, TooManyRequests, Unauthorized
@@ -604,7 +604,7 @@ def test_a_session_that_is_used_while_it_is_replaced_ends_all_the_same_and_one_i
     new, _ = flows.log_in(
         replace(world.services, store=Overtaken()), EMAIL, PASSWORD, old.token_hash, ACTOR
     )
-    assert [each.session_id for each in ending.list_open(world.services, old.person_id)] == [new.session_id]
+    assert [each.session_id for each in open_sessions.list_open(world.services, old.person_id)] == [new.session_id]
     old = new
     challenge = asked(world, wallet.address)
     signed = answered(challenge, wallet.sign(challenge.message))
@@ -645,7 +645,7 @@ def test_a_sign_in_ends_the_session_it_was_sent_with(world: World) -> None:
     old = log_in(world)
     new = log_in(world, replaced=old.token_hash)
     assert stored(world, old) is None and stored(world, new) is not None
-    assert [each.session_id for each in ending.list_open(world.services, new.person_id)] == [new.session_id]
+    assert [each.session_id for each in open_sessions.list_open(world.services, new.person_id)] == [new.session_id]
     lines = {(line.actor, line.action, line.target) for line in audit(world, new.account_id)}
     assert lines >= {
         (f"person:{new.person_id}", "session.created", new.session_id),
@@ -718,21 +718,21 @@ def test_use_noted_by_two_requests_at_once_is_written_by_one(world: World) -> No
 
 def test_use_does_not_bring_an_ended_session_back(world: World) -> None:
     session = wallet_session(world)
-    ending.log_out(world.services, session, ACTOR)
+    open_sessions.log_out(world.services, session, ACTOR)
     world.advance(60)
     touch(world.services, session)
-    assert stored(world, session) is None and ending.list_open(world.services, session.person_id) == []
+    assert stored(world, session) is None and open_sessions.list_open(world.services, session.person_id) == []
 
 
 def test_logging_out_ends_the_session_and_writes_one_line(world: World) -> None:
     session = wallet_session(world)
     world.advance(1)
-    ending.log_out(world.services, session, replace(ACTOR, name="session:mine"))
+    open_sessions.log_out(world.services, session, replace(ACTOR, name="session:mine"))
     assert stored(world, session) is None
     assert world.services.store.query(SessionPointer, SessionPointer.KEY.all(person_id=session.person_id)) == ()
     line = audit(world, session.account_id)[-1]
     assert (line.account_id, line.actor, line.action) == (session.account_id, "session:mine", "session.ended")
-    ending.log_out(world.services, session, ACTOR)
+    open_sessions.log_out(world.services, session, ACTOR)
     assert len(audit(world, session.account_id)) == 3, "to end it twice is to end it once"
 
 
@@ -749,7 +749,7 @@ def test_logging_out_wins_over_a_use_at_the_same_moment(world: World) -> None:
             touch(world.services, session)
             return store.write(*writes)
 
-    ending.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
+    open_sessions.log_out(replace(world.services, store=Overtaken()), session, ACTOR)
     assert stored(world, session) is None
 
 
@@ -760,7 +760,7 @@ def test_the_list_shows_the_open_sessions_of_one_account_newest_first(world: Wor
     second = wallet_session(world)
     world.advance(1)
     third = wallet_session(world)
-    found = ending.list_open(world.services, first.person_id)
+    found = open_sessions.list_open(world.services, first.person_id)
     assert [each.session_id for each in found] == [third.session_id, second.session_id]
 
 
@@ -768,21 +768,21 @@ def test_an_own_session_can_be_revoked_and_nobody_elses(world: World) -> None:
     mine, other = wallet_session(world), wallet_session(world, evm_wallet("other"))
     for session_id in (other.session_id, "", "x" * 500, "\0", mine.session_id.lower()):
         with pytest.raises(NotFound, match="Session not found"):
-            ending.revoke(world.services, mine.person_id, session_id, ACTOR)
+            open_sessions.revoke(world.services, mine.person_id, session_id, ACTOR)
     assert stored(world, other) is not None
     world.advance(1)
-    ending.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
+    open_sessions.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
     assert stored(world, mine) is None
     assert audit(world, mine.account_id)[-1].action == "session.revoked"
     with pytest.raises(NotFound):
-        ending.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
+        open_sessions.revoke(world.services, mine.person_id, mine.session_id, ACTOR)
 
 
 def test_a_session_that_ended_by_itself_is_not_found(world: World) -> None:
     session = wallet_session(world)
     world.now += WALLET_IDLE + timedelta(seconds=1)
     with pytest.raises(NotFound):
-        ending.revoke(world.services, session.account_id, session.session_id, ACTOR)
+        open_sessions.revoke(world.services, session.account_id, session.session_id, ACTOR)
 
 
 def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
@@ -802,10 +802,10 @@ def test_each_flow_makes_as_few_calls_as_it_states(world: World) -> None:
     assert calls(lambda: log_in(world)) == {"GetItem": 2, "Query": 1, **counted_and_given_back, **transaction}
     session = log_in(world)
     assert calls(lambda: touch(world.services, session)) == {}
-    assert calls(lambda: ending.list_open(world.services, session.person_id)) == {"Query": 2, "BatchGetItem": 1}
+    assert calls(lambda: open_sessions.list_open(world.services, session.person_id)) == {"Query": 2, "BatchGetItem": 1}
     world.advance(60)
     assert calls(lambda: touch(world.services, session)) == transaction
-    assert calls(lambda: ending.log_out(world.services, session, ACTOR)) == {"GetItem": 1, **transaction}
+    assert calls(lambda: open_sessions.log_out(world.services, session, ACTOR)) == {"GetItem": 1, **transaction}
 
 
 def test_no_token_and_no_password_is_stored(world: World) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.accounts.sign_in import ending, flows, identities, wallets
+from chalicelib.accounts.sign_in import flows, identities, open_sessions, wallets
 from chalicelib.accounts.sign_in.identities import MAX_IDENTITIES
 from chalicelib.accounts.sign_in.wallets import SignedChallenge
 from chalicelib.base.errors import BadRequest, Conflict, NotFound, Unauthorized
@@ -112,7 +112,7 @@ def test_removing_a_way_to_sign_in_ends_all_sessions_but_the_one_that_did_it(wor
     identities.remove(world.services, member, added, acting(member))
     assert [is_valid(world.services, each) for each in (token, lost, other)] == [True, False, False]
     world.advance(60)
-    ending.log_out(world.services, caller(world.services, token).signed_in.session, ACTOR)
+    open_sessions.log_out(world.services, caller(world.services, token).signed_in.session, ACTOR)
     assert not is_valid(world.services, token), "it is as any other"
     assert person_store.identity(world.services.store, evm_wallet().address) is None
     stranger = caller(world.services, by_wallet(world)).signed_in

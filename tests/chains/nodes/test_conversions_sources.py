@@ -1,7 +1,7 @@
 """Which conversions are payments of which amount, compared with npm @requestnetwork/payment-detection.
 
 It accepts a conversion with any age of rates (0) and one that moved nothing, and it does not compare what was moved with
-the path; these are not counted here (tests/payments/recording/test_valuing.py). Of several conversions in a transaction it takes
+the path; these are not counted here (tests/payments/recording/test_valuation.py). Of several conversions in a transaction it takes
 the tokens of the first for each, so the transactions here have one conversion each.
 """
 
@@ -17,12 +17,12 @@ from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC
 from chalicelib.chains.nodes.history.transfers import transfers_of
-from chalicelib.payments.recording.valuing import Accepted, needs_valuation_rate, valuation
+from chalicelib.payments.recording.valuation import Accepted, needs_valuation_rate, value_transfer
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.scanning.transfer_log import PayableId, entries_of
 from tests.fakes.world import START
 from tests.oracles.node import ask_detection
-from tests.payments.recording.test_valuing import request_of
+from tests.payments.recording.test_valuation import request_of
 
 PAYEE, OTHER = "0xf17f52151EbEF6C7334FAD080c5704D77216b732", "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 REFERENCE = bytes.fromhex("86dfbccad783599a")
@@ -72,7 +72,7 @@ def ours(invoice: Token, payment: Token, logs: list[dict[str, Any]]) -> list[dic
         entry = replace(each, path_amount=BaseUnits(each.amount))
         if entry.payee != PAYEE.lower() or entry.token_address != address or needs_valuation_rate(request, entry, ACCEPTED):
             continue
-        amount = BaseUnits(valuation(request, entry, None, ACCEPTED).value // on_chain_units(invoice, 1))
+        amount = BaseUnits(value_transfer(request, entry, None, ACCEPTED).value // on_chain_units(invoice, 1))
         found.append({"amount": str(amount), "moved": str(entry.amount), "txHash": entry.tx_hash})
     return found
 

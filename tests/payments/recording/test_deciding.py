@@ -13,7 +13,7 @@ from chalicelib.payments.recording import matching
 from chalicelib.payments.recording.changes import Changes, RecordedId, Stored
 from chalicelib.payments.recording.deciding import decide
 from chalicelib.payments.recording.unmatched import MAX_PER_KIND, UnmatchedKind
-from chalicelib.payments.recording.valuing import Accepted, ValuationRate
+from chalicelib.payments.recording.valuation import Accepted, ValuationRate
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.references import reference_topic

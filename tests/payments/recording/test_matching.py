@@ -27,7 +27,7 @@ from chalicelib.payments.recording.matching import (
     subtract,
 )
 from chalicelib.payments.recording.rules import mismatch
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import remaining

@@ -1,6 +1,6 @@
 """Views that accept the signature of a payment intent, and withdraw one."""
 
-from chalicelib.crosschain.service.payment_intents import flows, locking
+from chalicelib.crosschain.service.payment_intents import flows, locks
 from chalicelib.crosschain.service.payment_intents.schemas import (
     PaymentIntentSent,
     PaymentIntentWithdrawn,
@@ -18,5 +18,5 @@ def send_payment_intent(call: Call[SignPaymentIntent, None]) -> PaymentIntentSen
 
 
 def withdraw_payment_intent(call: Call[None, None]) -> PaymentIntentWithdrawn:
-    intent = locking.withdraw(call.services, call.caller.owner, call.path["intent_id"])
+    intent = locks.withdraw(call.services, call.caller.owner, call.path["intent_id"])
     return PaymentIntentWithdrawn(paymentIntentId=intent.intent_id, status="failed")

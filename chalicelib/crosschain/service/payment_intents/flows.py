@@ -16,7 +16,7 @@ from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.agreement import read_agreed_code, read_agreed_wallet
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
-from chalicelib.crosschain.service.payment_intents.locking import unlock_request
+from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import Signed, Wish
 from chalicelib.crosschain.service.router import flows as router

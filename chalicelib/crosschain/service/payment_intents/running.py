@@ -16,7 +16,7 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.tokens import erc20, erc2612
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import read_agreed_code
-from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locking, rules, stages, store
+from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locks, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.ending import facts_of
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
@@ -127,7 +127,7 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
 def _why_gone(services: Services, intent: PaymentIntent) -> str | None:
     """Why the tokens cannot be taken any more, though no call was accepted that takes them. At most one call to
     each node of the source. Raises ChainUnavailable."""
-    return locking.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
+    return locks.why_gone(services, intent) if rules.may_contradict(intent, services.clock()) else None
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None, bool]:

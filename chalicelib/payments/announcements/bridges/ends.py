@@ -148,7 +148,7 @@ def _amount_counted(services: Services, request: Request, announced: AnnouncedTr
     if invoice == token:
         return Counted(moved)
     from chalicelib.payments.rates import flows as rates  # only few failures are of an invoice in another currency
-    from chalicelib.payments.recording.valuing import by_quote
+    from chalicelib.payments.recording.valuation import by_quote
     from chalicelib.payments.requests.quotes import flows as quotes
 
     given = quotes.find_given(services.store, request.request_id, instant)

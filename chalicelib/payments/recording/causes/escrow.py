@@ -10,7 +10,7 @@ from chalicelib.payments.recording.causes.refund_totals import count_escrow_refu
 from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.causes.transfers import apply, reverse_payment, subtract_dust
 from chalicelib.payments.recording.changes import OPEN
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState
 

@@ -14,7 +14,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.recording.matching import MAX_SMALL_PAYMENTS, SMALL_PART, new_line
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.payments.records import Direction, PaymentStatus, Refund, SentRefund
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer

@@ -6,7 +6,7 @@ from dataclasses import replace
 from chalicelib.commerce.core.records import EscrowEntry
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.changes import Changes, RecordedId, Stored, recorded_ids
-from chalicelib.payments.recording.valuing import Accepted
+from chalicelib.payments.recording.valuation import Accepted
 from chalicelib.payments.requests.payments.records import Payment, Refund, SentRefund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferId, TransferState, UnrecordedTransfers

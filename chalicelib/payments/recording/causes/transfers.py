@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from chalicelib.offramp.core.rules import Notification
-from chalicelib.payments.recording import matching, rules, valuing
+from chalicelib.payments.recording import matching, rules
 from chalicelib.payments.recording.causes.offramps import follow_payment
 from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.changes import RecordedId
 from chalicelib.payments.recording.matching import Decision
-from chalicelib.payments.recording.valuing import Valuation
+from chalicelib.payments.recording.valuation import Valuation, needs_valuation_rate, value_transfer
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.scanning.records import LoggedTransfer, TransferState
@@ -98,9 +98,9 @@ def _value(state: State, request: Request, known: Payment | None, entry: LoggedT
     if known is not None and rules.has_value(known, entry):
         return Valuation.of_payment(known)
     valuation_rate = state.stored.valuation_rates.get(entry.transfer_id)
-    if valuation_rate is None and valuing.needs_valuation_rate(request, entry, state.accepted):
+    if valuation_rate is None and needs_valuation_rate(request, entry, state.accepted):
         return None
-    valuation = valuing.valuation(request, entry, valuation_rate, state.accepted)
+    valuation = value_transfer(request, entry, valuation_rate, state.accepted)
     return replace(valuation, dollar_rate=state.stored.dollar_rates.get(entry.transfer_id))
 
 

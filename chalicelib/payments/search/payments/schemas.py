@@ -18,7 +18,7 @@ from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import stated_field
 from chalicelib.payments.search.payments.records import Filters, Page
-from chalicelib.payments.search.requests.listed import ListedWallet
+from chalicelib.payments.search.requests.list_schemas import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.payments.search.rules import dollar_rate, dollars_of
 from chalicelib.platform.http.fields import DIGITS, Flag, NetworkName, Offset, ShortText

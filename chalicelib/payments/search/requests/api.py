@@ -2,7 +2,7 @@
 
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.search.requests import flows, listing
-from chalicelib.payments.search.requests.listed import RequestsPage, RequestsQuery
+from chalicelib.payments.search.requests.list_schemas import RequestsPage, RequestsQuery
 from chalicelib.payments.search.requests.responses import request_answer
 from chalicelib.payments.search.requests.schemas import RequestAnswer
 from chalicelib.platform.access.ownership import Use, finds_links, may

@@ -13,7 +13,7 @@ from chalicelib.payments.requests.flows import save_many
 from chalicelib.payments.requests.list_names import wallet
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.search.requests import listing
-from chalicelib.payments.search.requests.listed import RequestsPage
+from chalicelib.payments.search.requests.list_schemas import RequestsPage
 from chalicelib.payments.search.requests.listing import Wanted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.memory_store import MemoryStore

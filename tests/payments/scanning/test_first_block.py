@@ -14,7 +14,7 @@ from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.scanning import flows, store
-from chalicelib.payments.scanning.beginning import first_cursor
+from chalicelib.payments.scanning.first_block import first_cursor
 from chalicelib.platform.services import Services
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains

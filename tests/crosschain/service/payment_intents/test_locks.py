@@ -17,7 +17,7 @@ from chalicelib.checkout.payouts.flows import BatchDraft
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
-from chalicelib.crosschain.service.payment_intents import flows, locking
+from chalicelib.crosschain.service.payment_intents import flows, locks
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import COUNTS_AFTER, MOST_UNMADE
@@ -69,7 +69,7 @@ def is_locked(payment_intents: PaymentIntents) -> bool:
 
 
 def withdraw(payment_intents: PaymentIntents, intent: PaymentIntent, services: Any = None) -> PaymentIntent:
-    return locking.withdraw(services or payment_intents.services, BY_KEY, intent.intent_id)
+    return locks.withdraw(services or payment_intents.services, BY_KEY, intent.intent_id)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -208,7 +208,7 @@ def test_a_lock_that_ended_meanwhile_is_no_step_of_the_request_that_found_it(pay
     steps = list[Any]()
     joined = payment_intents.services.store.with_join(lambda apply, writes: (steps.append(writes), apply(*writes))[0])
     stored = payment_intents.stored(payment_intents.request.request_id)
-    unlocked = locking.unlock_request(replace(payment_intents.services, store=joined), stored)
+    unlocked = locks.unlock_request(replace(payment_intents.services, store=joined), stored)
     assert not unlocked.is_executed and steps == []
 
 
@@ -216,7 +216,7 @@ def test_another_signature_is_accepted_once_the_first_one_is_worth_nothing(payme
     other, intent = payment_intents.offer().intent, payment_intents.begun()
     payment_intents.refuses = {"take": "the nonce of the payment was used before, or withdrawn"}
     payment_intents.world.advance(LATER)
-    locking.unlock_request(payment_intents.services, payment_intents.loaded())
+    locks.unlock_request(payment_intents.services, payment_intents.loaded())
     payment_intents.refuses = {}
     assert payment_intents.accept(other).stage is Stage.TAKING
     assert payment_intents.load(intent).end is End.FAILED
@@ -239,7 +239,7 @@ def test_what_belongs_to_another_account_is_not_found(payment_intents: PaymentIn
     other = replace(BY_KEY, account_id="other")
     for owner, intent_id in ((other, intent.intent_id), (BY_KEY, "01JNZYZPK7B4YBPD44TM72NDNJ")):
         with pytest.raises(NotFound, match="Payment intent data not found"):
-            locking.withdraw(payment_intents.services, owner, intent_id)
+            locks.withdraw(payment_intents.services, owner, intent_id)
 
 
 @pytest.mark.parametrize(

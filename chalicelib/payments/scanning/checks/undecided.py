@@ -106,7 +106,7 @@ def _settle(
         services.log.warning("transaction is still deferred", extra=facts)
         return 0, cursor
     if found.new or found.alone:
-        cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, found))
+        cursor = ranges.store_cursor(services, ranges.with_undecided(cursor, found))
     ranges.write(services, found)
     services.store.write(Delete(deferred))
     hint(services, found.payables)

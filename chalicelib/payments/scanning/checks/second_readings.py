@@ -59,10 +59,10 @@ def read_again(
     """
     cursor, late = scan_rules.without_old(cursor, services.clock()), 0
     if cursor.alone is not None or cursor.deferred_from is not None:
-        from chalicelib.payments.scanning.checks.doubts import compare_alone, settle_deferred  # most processes see none
+        from chalicelib.payments.scanning.checks import undecided  # most processes see none
 
-        cursor = compare_alone(services, chain, details, cursor)
-        late, cursor = settle_deferred(services, chain, details, cursor, deferred)
+        cursor = undecided.compare_alone(services, chain, details, cursor)
+        late, cursor = undecided.settle_deferred(services, chain, details, cursor, deferred)
     missing, cursor = _prove(services, chain, details, policy, cursor)
     missing += late
     for index in range(len(cursor.verifications)):
@@ -80,7 +80,7 @@ def read_again(
             blocks, taken = read
             if taken.found.new or taken.found.alone or taken.found.deferred or taken.is_open:  # by one node alone
                 weak = evidence.doubt_blocks(cursor.weak, blocks, services.clock())
-                cursor = ranges.store_cursor(services, ranges.with_doubts(replace(cursor, weak=weak), taken.found))
+                cursor = ranges.store_cursor(services, ranges.with_undecided(replace(cursor, weak=weak), taken.found))
             payables, paid = _enter_missing(services, cursor, taken), taken.matched
             missing += len(taken.found.new)
         elif is_last:
@@ -123,7 +123,7 @@ def _prove(
         ranges.store_cursor(services, replace(cursor, weak=weak))  # the next tick reads other blocks again
         raise
     if taken.found.alone or taken.found.deferred:
-        cursor = ranges.store_cursor(services, ranges.with_doubts(cursor, taken.found))
+        cursor = ranges.store_cursor(services, ranges.with_undecided(cursor, taken.found))
     payables = _enter_missing(services, cursor, taken)
     weak = evidence.read_again(cursor.weak, blocks, Evidence.UNPROVED if taken.is_open else known.evidence, now)
     cursor = ranges.store_cursor(services, replace(absence.note_run(cursor, known, now), weak=weak))

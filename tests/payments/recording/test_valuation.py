@@ -14,7 +14,13 @@ from chalicelib.chains.catalogue.tokens import Token, find_tokens, token_with_id
 from chalicelib.chains.nodes.history.logs import LoggedConversion
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import to_pay, value_of
-from chalicelib.payments.recording.valuing import Accepted, Valuation, ValuationRate, needs_valuation_rate, valuation
+from chalicelib.payments.recording.valuation import (
+    Accepted,
+    Valuation,
+    ValuationRate,
+    needs_valuation_rate,
+    value_transfer,
+)
 from chalicelib.payments.requests.payments.records import PaymentKind
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.records import LoggedTransfer
@@ -106,14 +112,14 @@ def test_in_one_currency_a_payment_is_worth_its_amount() -> None:
     request = request_of(USDC, USDC, 12_500_000)
     paid = transfer(request, 7)
     assert not needs_valuation_rate(request, paid, ACCEPTED)
-    assert valuation(request, paid, None, ACCEPTED) == Valuation(BaseUnits(7), None, PaymentKind.DIRECT)
+    assert value_transfer(request, paid, None, ACCEPTED) == Valuation(BaseUnits(7), None, PaymentKind.DIRECT)
 
 
 def test_in_one_currency_what_a_conversion_says_does_not_count() -> None:
     request = request_of(USDC, USDC, 12_500_000)
     said = LoggedConversion(USDC.hash.lower(), BaseUnits(10**18), BaseUnits(0), 3600)
     paid = transfer(request, 7, conversion=said, path_amount=BaseUnits(7))
-    assert valuation(request, paid, None, ACCEPTED).value == 7
+    assert value_transfer(request, paid, None, ACCEPTED).value == 7
 
 
 @given(requests, one_costs)
@@ -121,7 +127,7 @@ def test_what_a_quote_asks_for_pays_the_rest_to_the_last_unit(request: Request, 
     quoted = rate(request, one)
     rest = max(request.amount - request.paid, 0)
     due = to_pay(rest, quoted, token(request.invoice_currency or ""), token(request.currency))
-    found = valuation(request, transfer(request, due), ValuationRate(quoted, is_quoted=True), ACCEPTED)
+    found = value_transfer(request, transfer(request, due), ValuationRate(quoted, is_quoted=True), ACCEPTED)
     assert (found.value, found.rate, found.type) == (rest, quoted, PaymentKind.CONVERSION)
 
 
@@ -133,8 +139,8 @@ def test_a_payment_is_worth_no_more_than_by_its_rate_except_for_the_tolerance(
     invoice, payment = token(request.invoice_currency or ""), token(request.currency)
     exact = value_of(amount, valuation_rate.rate, invoice, payment)
     rest = max(request.amount - request.paid, 0)
-    found = valuation(request, transfer(request, amount), valuation_rate, ACCEPTED).value
-    assert valuation(request, transfer(request, amount), valuation_rate, EXACT).value <= exact
+    found = value_transfer(request, transfer(request, amount), valuation_rate, ACCEPTED).value
+    assert value_transfer(request, transfer(request, amount), valuation_rate, EXACT).value <= exact
     if is_quoted or exact >= rest or exact * 10_000 < rest * 9_900:
         assert found <= exact
     else:
@@ -147,7 +153,7 @@ def test_a_payment_is_worth_no_more_than_by_its_rate_except_for_the_tolerance(
 def test_more_is_worth_no_less(request: Request, one: Fraction, amount: int, more: int) -> None:
     for is_quoted in (True, False):
         valuation_rate = ValuationRate(rate(request, one), is_quoted)
-        less, greater = (valuation(request, transfer(request, each), valuation_rate, ACCEPTED).value for each in (amount, amount + more))
+        less, greater = (value_transfer(request, transfer(request, each), valuation_rate, ACCEPTED).value for each in (amount, amount + more))
         assert less <= greater
 
 
@@ -160,7 +166,7 @@ def test_a_quoted_part_counts_exactly_the_part_that_was_asked_for(request: Reque
     assume(asked[0] < asked[1] < asked[2])  # or the tokens do not tell which part was asked for
     rest = max(request.amount - request.paid, 0)
     assume(asked[1] != to_pay(rest, quoted, invoice, payment))
-    found = valuation(request, transfer(request, asked[1]), ValuationRate(quoted, is_quoted=True), ACCEPTED)
+    found = value_transfer(request, transfer(request, asked[1]), ValuationRate(quoted, is_quoted=True), ACCEPTED)
     assert found.value == part * smallest
 
 
@@ -175,7 +181,7 @@ def test_where_tokens_do_not_tell_the_part_apart_it_is_one_that_costs_as_many_an
     asked = to_pay(units, quoted, invoice, payment)
     rest = max(request.amount - request.paid, 0)
     assume(asked != to_pay(rest, quoted, invoice, payment))
-    found = valuation(request, transfer(request, asked), ValuationRate(quoted, is_quoted=True), ACCEPTED).value
+    found = value_transfer(request, transfer(request, asked), ValuationRate(quoted, is_quoted=True), ACCEPTED).value
     assert to_pay(found, quoted, invoice, payment) == asked
     assert decimals_left(found) >= decimals_left(units)
 
@@ -191,15 +197,15 @@ def test_a_third_of_an_invoice_in_dollars_counts_no_millionth_of_a_cent_more(cen
     quoted = rate(request, Fraction("1.000371"))
     asked = to_pay(cents * 10**6, quoted, USD, USDC)
     assert value_of(asked, quoted, USD, USDC) > cents * 10**6, "as many tokens are worth a little more"
-    assert valuation(request, transfer(request, asked), ValuationRate(quoted, is_quoted=True), ACCEPTED).value == cents * 10**6
+    assert value_transfer(request, transfer(request, asked), ValuationRate(quoted, is_quoted=True), ACCEPTED).value == cents * 10**6
 
 
 @pytest.mark.parametrize(("amount", "value"), [(12_375_000, 1_250_000_000), (12_374_999, 1_237_499_900)])
 def test_one_percent_less_than_the_rest_counts_as_the_rest_only_without_a_quote(amount: int, value: int) -> None:
     request = request_of()
     of_par = rate(request, Fraction(1))
-    assert valuation(request, transfer(request, amount), ValuationRate(of_par, is_quoted=False), ACCEPTED).value == value
-    assert valuation(request, transfer(request, amount), ValuationRate(of_par, is_quoted=True), ACCEPTED).value == amount * 100
+    assert value_transfer(request, transfer(request, amount), ValuationRate(of_par, is_quoted=False), ACCEPTED).value == value
+    assert value_transfer(request, transfer(request, amount), ValuationRate(of_par, is_quoted=True), ACCEPTED).value == amount * 100
 
 
 @pytest.mark.parametrize(
@@ -218,14 +224,14 @@ def test_once_a_quote_was_given_only_what_it_asked_for_counts_as_the_rest(
     """The rate of the block is 1: what an ended quote asked for is tolerated, within the tolerance, and no less."""
     request = request_of()
     valuation_rate = ValuationRate(rate(request, Fraction(1)), is_quoted=False, asked=rate(request, asked))
-    assert valuation(request, transfer(request, amount), valuation_rate, ACCEPTED).value == value
+    assert value_transfer(request, transfer(request, amount), valuation_rate, ACCEPTED).value == value
 
 
 def test_a_conversion_as_it_was_asked_for_is_worth_what_it_says_at_the_rate_of_the_contracts() -> None:
     request = request_of(EUR)
     paid = converted(request, 13_500_000, 13_500_000)
     assert not needs_valuation_rate(request, paid, ACCEPTED)
-    found = valuation(request, paid, None, ACCEPTED)
+    found = value_transfer(request, paid, None, ACCEPTED)
     assert (found.value, found.type) == (request.amount, PaymentKind.CONVERSION)
     assert found.rate == Rate("EUR", "USDC-mainnet", BaseUnits(108), BaseUnits(100), RateSource.CHAINLINK, START)
 
@@ -249,7 +255,7 @@ def test_every_other_conversion_is_worth_the_tokens_that_were_moved(name: str) -
     paid = AS_TOKENS[name](request)
     assert needs_valuation_rate(request, paid, ACCEPTED)
     valuation_rate = ValuationRate(rate(request, Fraction(108, 100)), is_quoted=True)
-    assert valuation(request, paid, valuation_rate, ACCEPTED) == valuation(request, transfer(request, paid.amount), valuation_rate, ACCEPTED)
+    assert value_transfer(request, paid, valuation_rate, ACCEPTED) == value_transfer(request, transfer(request, paid.amount), valuation_rate, ACCEPTED)
 
 
 @given(
@@ -268,8 +274,8 @@ def test_whatever_a_conversion_says_it_is_worth_no_more_than_its_tokens_by_the_p
     names = {"currency": currency} if currency else {}
     paid = converted(request, amount, by_path, amount=said, max_rate_age=age, **names)
     valuation_rate = ValuationRate(rate(request, one), is_quoted=True)
-    found = valuation(request, paid, valuation_rate, ACCEPTED).value
-    by_rate = valuation(request, transfer(request, amount), valuation_rate, ACCEPTED).value
+    found = value_transfer(request, paid, valuation_rate, ACCEPTED).value
+    by_rate = value_transfer(request, transfer(request, amount), valuation_rate, ACCEPTED).value
     if found > by_rate:
         assert found == said
         assert by_path is not None
@@ -281,31 +287,31 @@ def test_a_conversion_of_which_less_arrived_is_worth_that_part_of_what_it_says()
     request = request_of()
     paid = converted(request, moved=12_500_000, by_path=12_500_000)
     short = replace(paid, amount=BaseUnits(12_375_000), stated_amount=BaseUnits(12_500_000))
-    found = valuation(request, short, None, ACCEPTED)
+    found = value_transfer(request, short, None, ACCEPTED)
     assert (found.value, found.type) == (request.amount * 99 // 100, PaymentKind.CONVERSION)
-    assert found.rate == valuation(request, paid, None, ACCEPTED).rate, "the contracts converted at the same rate"
+    assert found.rate == value_transfer(request, paid, None, ACCEPTED).rate, "the contracts converted at the same rate"
 
 
 def test_what_a_token_keeps_is_not_tolerated_as_a_change_of_the_rate_is() -> None:
     request = request_of()
     one = ValuationRate(rate(request, Fraction(1)), is_quoted=False)
     arrived = transfer(request, 12_375_000)
-    assert valuation(request, arrived, one, ACCEPTED).value == request.amount
+    assert value_transfer(request, arrived, one, ACCEPTED).value == request.amount
     short = replace(arrived, stated_amount=BaseUnits(12_500_000))
-    assert valuation(request, short, one, ACCEPTED).value == request.amount * 99 // 100
+    assert value_transfer(request, short, one, ACCEPTED).value == request.amount * 99 // 100
 
 
 def test_dust_is_worth_nothing_and_nothing_is_made_of_it() -> None:
     request = request_of(token("GUSD-mainnet"), token("DAI-mainnet"), 1250)
     for is_quoted in (True, False):
         valuation_rate = ValuationRate(rate(request, Fraction(1)), is_quoted)
-        assert valuation(request, transfer(request, 10**16 - 1), valuation_rate, ACCEPTED).value == 0
+        assert value_transfer(request, transfer(request, 10**16 - 1), valuation_rate, ACCEPTED).value == 0
 
 
 @given(requests)
 def test_the_rate_of_a_conversion_gives_back_what_it_converted(request: Request) -> None:
     paid = converted(request, 10**12, 10**12)
-    found = valuation(request, paid, None, ACCEPTED).rate
+    found = value_transfer(request, paid, None, ACCEPTED).rate
     assert found is not None
     invoice, payment = token(request.invoice_currency or ""), token(request.currency)
     whole = Fraction(10**12, 10**payment.decimals) / Fraction(request.amount, 10 ** on_chain_decimals(invoice))

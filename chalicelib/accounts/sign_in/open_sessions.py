@@ -47,13 +47,13 @@ def revoke(services: Services, person_id: str, session_id: str, actor: Actor) ->
 @retry_conflicts(5)
 def _end(services: Services, token_hash: str, actor: Actor, action: str) -> bool:
     """Deletes a session; returns False if it has ended. Tries again if a use of the session was recorded meanwhile."""
-    writes = ending(services, token_hash, actor, action)
+    writes = writes_to_end(services, token_hash, actor, action)
     if writes:
         services.store.write(*writes)
     return bool(writes)
 
 
-def ending(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[Write, ...]:
+def writes_to_end(services: Services, token_hash: str, actor: Actor, action: str) -> tuple[Write, ...]:
     """The writes that end a session, with its audit entry; empty if it has ended."""
     now, session = services.clock(), session_store.session(services.store, token_hash)
     if session is None or now >= session.expires_at:

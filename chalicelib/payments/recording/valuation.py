@@ -1,4 +1,4 @@
-"""Valuing: what a transfer that counts for a request is worth, in the units of the request's amount.
+"""What a transfer that counts for a request is worth, in the units of the request's amount.
 
     invoice and payment in one currency           its amount
     converted by the contracts as was asked for   the amount that the event names in the invoice currency, or the part
@@ -83,7 +83,7 @@ def needs_valuation_rate(request: Request, transfer: LoggedTransfer, accepted: A
     return invoice_of(request) != currency_of(request) and _as_asked(request, transfer, accepted) is None
 
 
-def valuation(
+def value_transfer(
     request: Request, transfer: LoggedTransfer, valuation_rate: ValuationRate | None, accepted: Accepted
 ) -> Valuation:
     """What a transfer that counts for a request is worth now; `valuation_rate` is there if `needs_valuation_rate`.
