@@ -6,7 +6,7 @@
                                open                  the books are compared with the escrow's, once a day
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -109,7 +109,7 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
         return payment
     approved = payment.pre_approved_by
     delays = relayer_flows.delays(services, payment.network, approved)
-    able: Collection[str] = [each for each in approved if delays[each].reason is None]
+    able: Sequence[str] = [each for each in approved if delays[each].reason is None]
     if len(able) > 1:
         contracts = contracts_of(payment, services.settings.escrow_contracts)
         wallets = {each: hash_for(payment, each, contracts) for each in able}

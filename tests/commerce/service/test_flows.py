@@ -164,6 +164,47 @@ def test_of_open_payments_that_one_wallet_pays_one_after_the_other_none_waits_fo
     assert [commerce.load(each).authorized for each in several] == [AMOUNT] * 6
 
 
+def hide_logs(commerce: Commerce, minutes: int = 3) -> None:
+    """The node lists no logs of what happens in these minutes, and has them later."""
+    commerce.chain.hides_logs = True
+    commerce.settle(minutes)
+    commerce.chain.hides_logs = False
+    commerce.settle(4)
+
+
+def test_what_one_wallet_has_paid_no_other_pays_while_a_node_withholds_the_event(commerce: Commerce) -> None:
+    other = "0x" + "77" * 20
+    commerce.balances[other] = AMOUNT
+    created = commerce.create(buyer_address=None)
+    for wallet in (other, PAYER):
+        pre_approve_open(commerce, created, wallet)
+    commerce.world.scan()
+    hide_logs(commerce)
+    assert commerce.made["authorize"] == 1 and commerce.load(created).pending is not None
+    commerce.settle(12)
+    payment = commerce.load(created)
+    assert (payment.authorized, payment.pending, commerce.made["authorize"]) == (AMOUNT, None, 1)
+    assert commerce.balance(other) == AMOUNT and commerce.balance(PAYER) == HAD - AMOUNT
+
+
+@pytest.mark.parametrize(("kind", "minutes"), [(C, 3), (R, 7)])
+def test_what_was_captured_or_refunded_is_not_again_while_a_node_withholds_the_event(
+    commerce: Commerce, kind: OperationKind, minutes: int
+) -> None:
+    created = commerce.captured(60_000_000, 0)
+    commerce.allow(PAYEE, OPERATOR, AMOUNT)
+    made, asked = commerce.made[kind.value], Asked(10_000_000)
+    commerce.execute(created, kind, asked)
+    hide_logs(commerce, minutes)
+    assert commerce.made[kind.value] == made + 1
+    again = commerce.execute(created, kind, asked)
+    assert again == commerce.load(created).pending, "it is the same operation"
+    commerce.settle(14)
+    payment = commerce.load(created)
+    assert (payment.pending, payment.failure, commerce.made[kind.value]) == (None, None, made + 1)
+    assert (payment.captured, payment.refunded) == ((70_000_000, 0) if kind is C else (60_000_000, 10_000_000))
+
+
 def test_the_payer_takes_back_what_is_held_once_the_authorization_has_expired(commerce: Commerce) -> None:
     created = commerce.authorized()
     request_id = created.payment.request_id
