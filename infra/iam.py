@@ -190,7 +190,7 @@ ACCESS = {
     ),
     "run_gasless": Access(
         tables={
-            "payments": ("BatchGetItem", "GetItem", "PutItem", "UpdateItem"),
+            "payments": ("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
             "ops": ("GetItem",),
             "webhooks": ("PutItem",),
         },

@@ -55,4 +55,4 @@ def with_approvals(
 def _refuses_change(chain: Chain, wallet: str, token: Token, spender: str, debit: int) -> bool:
     """Whether the token refuses to change an allowance that is not zero, as USDT on mainnet does. One `eth_call`."""
     grant = erc20.approve(token.address, spender, debit)
-    return chain.would_revert(wallet, grant.to, grant.data)
+    return chain.which_revert(wallet, [grant])[0]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.tron import TronChain
 
 _MOST_TRANSFERS = 20
-"""So many are run by a call each, to find recipients whom a token refuses."""
+"""So many are run by a call each, all in one request, to find recipients whom a token refuses."""
 
 
 @frozen
@@ -158,8 +158,8 @@ def _simulate_checkout(
 def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Sequence[Due]) -> Simulation:
     """The simulation of a payment that fails, with the recipients whom a token refuses while it pays others, such as
     those on the blacklist of its issuer: a transfer of the smallest amount to each from the wallet that has the tokens
-    is simulated, and then one to that wallet itself, which fails where it can send nothing. One call to the node, none
-    for one recipient; one for each transfer where it cannot run several."""
+    is simulated, and then one to that wallet itself, which fails where it can send nothing. One request to the node,
+    none for one recipient."""
     fees = ((due.token, due.fee_address) for due in dues if due.fee and due.fee_address)
     asked = [
         each for each in dict.fromkeys([*((due.token, due.payee) for due in dues), *fees]) if not each[0].is_native
@@ -170,9 +170,10 @@ def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Seque
     probes = [*asked, *((token, wallet) for token in tokens)]
     transfers = [erc20.transfer(token.address, to, 1) for token, to in probes]
     if simulation.method == "eth_simulateV1":
-        fails = [step.success is False for step in chain.simulate([(wallet, each) for each in transfers]).steps]
+        steps = chain.simulate([(wallet, each) for each in transfers]).steps
+        fails: Sequence[bool] = [step.success is False for step in steps]
     elif len(transfers) <= _MOST_TRANSFERS:
-        fails = [chain.would_revert(wallet, each.to, each.data) for each in transfers]
+        fails = chain.which_revert(wallet, transfers)
     else:
         return simulation
     sent = {token for token, is_refused in zip(tokens, fails[len(asked) :], strict=True) if not is_refused}

@@ -21,6 +21,9 @@ from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
+from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.payments import store as payment_store
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
@@ -28,6 +31,7 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.dry_runs import agree_on_step
+from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
 from chalicelib.relayer.reservations import IN_FLIGHT
 from chalicelib.relayer.rules import Call, SubmissionStatus
@@ -196,6 +200,8 @@ def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:
             _submit(services, batch, answers)
         elif known.status is CallStatus.UNKNOWN:
             services.store.write(_later(services, batch))
+        elif known.status is CallStatus.SUCCEEDED and not _is_recorded(services, batch, known):
+            services.store.write(_later(services, batch))  # else its requests could be paid again
         elif known.status is CallStatus.SUCCEEDED:
             _close(services, batch, known.tx_hash, None, has_reverted=False)
         else:
@@ -206,6 +212,21 @@ def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:
     except WriteConflict:
         services.log.info("another worker was faster", extra={"batch": batch_id})
     return answers
+
+
+def _is_recorded(services: Services, batch: GaslessBatch, made: Outcome) -> bool:
+    """Whether each payment of a batch that was made is recorded, or its block was read again without it: a node may
+    leave out logs at first. Two reads, and one for the payments of each request that is still to be paid."""
+    wanted = [each.request_id for each in store.payments(services.store, batch.payment_ids)]
+    requests = request_store.standing_alone(services.store, wanted).values()
+    unpaid = [each for each in requests if not each.is_closed]
+    if not unpaid:
+        return True
+    cursor = scan_store.cursor(services.store, batch.network)
+    if cursor is not None and made.block_number is not None and cursor.read_again_to >= made.block_number:
+        return not scan_store.has_work(services.store, [each.payable_id for each in unpaid])
+    by = batch.network, made.tx_hash or ""
+    return all(payment_store.payments_by(services.store, each.request_id, *by) for each in unpaid)
 
 
 def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:

@@ -194,7 +194,7 @@ def _approvals(services: Services, schedule: RecurringPayment, amount: int, curr
     grant = _approve(schedule, amount)
     if amount and current and amount != current:
         chain = services.chains.of(schedule.network)
-        if chain.would_revert(schedule.permit.subscriber, grant.to, grant.data):
+        if chain.which_revert(schedule.permit.subscriber, [grant])[0]:
             return _approve(schedule, 0), grant
     return (grant,)
 

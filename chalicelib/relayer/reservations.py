@@ -16,7 +16,7 @@ from chalicelib.relayer.records import (
     Role,
     Source,
 )
-from chalicelib.relayer.reverts import count_room, delay_of, is_alone
+from chalicelib.relayer.reverts import count_room, delay_of, is_alone, may_follow
 from chalicelib.relayer.rules import Budget, Call, Fees, Submission, SubmissionStatus, Use, market_fees
 
 _OPERATORS_TROUBLE = ("AccessControl: ", "Pausable: ")
@@ -194,7 +194,7 @@ def _delay_call(call: Call, reverts: Iterable[Reverts | None], now: datetime) ->
         others = set(each.open_calls) - {call.follows} if each is not None else set()
         if others and (not call.many_open or count_room(each) < 1):
             return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
-        if each is not None and call.follows is not None and each.reverted_call == call.follows:
+        if each is not None and may_follow(each, call.follows):
             continue
         reason = delay_of(each, now) if call.use is Use.ORDINARY else None
         if reason is None and len(call.payers) > 1 and is_alone(each, now):

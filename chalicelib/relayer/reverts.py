@@ -65,6 +65,13 @@ def delay_of(reverts: Reverts | None, now: datetime) -> str | None:
     return f"the last {reverts.count} calls of this account were reverted: the next is made at {until:%H:%M:%S} UTC"
 
 
+def may_follow(reverts: Reverts, call_key: str | None) -> bool:
+    """Whether the call after the one with that key is made though that one was reverted: only if no other one was on
+    the day before it, so that two reverted calls of a payer use up two days."""
+    has_one_day = reverts.until is None or reverts.until - reverts.last_at <= _DAY
+    return call_key is not None and reverts.reverted_call == call_key and has_one_day
+
+
 def is_alone(reverts: Reverts | None, now: datetime) -> bool:
     """Whether a call for a payer has no other payers: for a day after one was reverted, whoever of them caused it."""
     return reverts is not None and reverts.until is not None and now < reverts.until

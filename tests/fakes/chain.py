@@ -579,9 +579,9 @@ class FakeChain:
         self._read()
         return tuple(b"\xfe" if each in self.contracts else b"" for each in addresses)
 
-    def would_revert(self, sender: str, to: str, data: str) -> bool:
+    def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
         self._read()
-        return self.refuses_reapproval
+        return (self.refuses_reapproval,) * len(calls)
 
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
         """Returns whether a test has put the signature into `signed`."""

@@ -8,7 +8,7 @@ from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
 from infra.local.chain import Chain
 from tests.fakes.world import PAYEE, World
-from tests.onchain.keeping_token import ONE_PERCENT, ONE_UNIT, keeping_token
+from tests.onchain.keeping_token import ONE_PERCENT, ONE_UNIT, keeping_token, rebasing_token
 from tests.onchain.payer import FUSDC, Payer
 
 
@@ -60,3 +60,28 @@ def test_each_payment_of_a_batch_counts_what_arrived_of_it_also_of_two_to_one_pa
     assert [(each.paid, each.status) for each in world.load(payment).requests] == [
         (of_first, RequestStatus.PARTIALLY_PAID), (of_second, RequestStatus.PARTIALLY_PAID),
     ]  # fmt: skip
+
+
+def test_of_a_rebasing_token_its_logs_count_whatever_the_balance_of_the_payee_is(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    """It moves shares, so a unit less arrives than it logs, and half of that is left when its balances change."""
+
+    def rebase(thousandths: int) -> None:
+        chain.rpc("anvil_setStorageAt", FUSDC, "0x0", f"0x{thousandths:064x}")
+
+    def balance() -> int:
+        return world.services.chains.evm("sepolia").read_funds([(payee, FUSDC, payer.address)])[0].balance
+
+    chain.rpc("anvil_setCode", FUSDC, "0x" + rebasing_token().hex())
+    payment = world.create_link()
+    payee = payment.requests[0].payee
+    rebase(3001)
+    payer.pay(world, payment)
+    assert balance() == 12_499_999
+    rebase(1500)
+    assert balance() == 6_247_917
+    chain.mine(2)
+    world.tick(network="sepolia")
+    request = world.load(payment).requests[0]
+    assert (request.paid, request.received, request.status) == (12_500_000, 12_500_000, RequestStatus.PAID)

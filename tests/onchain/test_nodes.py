@@ -210,8 +210,7 @@ def test_tron_is_read_and_paid_as_the_other_networks(tron: TronNode) -> None:
     assert [step.success for step in node.simulate([(owner, grant), (owner, payment)]).steps] == [True, None]
     refused = node.simulate([(owner, payment)]).steps[0]
     assert (refused.success, bool(refused.reason)) == (False, True)
-    assert node.would_revert(owner, payment.to, payment.data)
-    assert not node.would_revert(owner, grant.to, grant.data)
+    assert node.which_revert(owner, [payment, grant]) == (True, False)
     assert node.has_code(USDT)
     assert not node.has_code(owner)
 

@@ -6,7 +6,16 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.relayer.records import CallStatus, RelayedCall, Reverts
-from chalicelib.relayer.reverts import FREE_REVERTS, after_outcome, count_room, delay_of, is_alone, is_open, payer_name
+from chalicelib.relayer.reverts import (
+    FREE_REVERTS,
+    after_outcome,
+    count_room,
+    delay_of,
+    is_alone,
+    is_open,
+    may_follow,
+    payer_name,
+)
 from tests.relayer.transactions import NOW, transaction
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -63,6 +72,13 @@ def test_each_revert_of_an_account_after_the_third_doubles_the_delay_up_to_six_h
 def test_two_reverts_of_an_account_delay_nothing() -> None:
     assert FREE_REVERTS == 3
     assert delay_of(replace(OF_ACCOUNT, count=2), NOW) is None
+
+
+def test_a_call_follows_the_reverted_one_that_it_needs_unless_that_is_the_second_in_a_day() -> None:
+    reverted = replace(OF_PAYER, count=1, reverted_call="permit", until=NOW + DAY)
+    assert may_follow(reverted, "permit") and may_follow(replace(reverted, until=None), "permit")
+    assert not may_follow(reverted, "another permit") and not may_follow(OF_PAYER, None)
+    assert not may_follow(replace(reverted, until=NOW + DAY + SECOND), "permit")
 
 
 def test_a_payer_pays_alone_until_the_day_is_over() -> None:

@@ -293,6 +293,23 @@ def test_a_call_is_made_beside_the_open_one_that_it_follows_and_though_that_one_
     assert submit("permit/2", "0xbad0") is SubmissionStatus.WAITING
 
 
+def test_of_a_batch_a_permit_and_the_taking_after_it_two_are_reverted_in_two_days() -> None:
+    """A permit that was reverted alone does not delay the taking, which is reverted too if the payer moves the tokens."""
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services, made = replace(world.services, store=MemoryStore()), list[datetime]()
+    world.chain.mempool.executes = lambda raw: made.append(world.now) or "no"
+    begun = world.now
+    for day in range(7):
+        for name, others, follows in (("batch", 1, None), ("permit", 0, None), ("take", 0, f"permit {day}")):
+            payers = (WALLET, *(f"0x{day:040x}" for _ in range(others)))
+            call = Call(f"{name} {day}", "sepolia", PAYEE, "0x12", account_id="shop", payers=payers, follows=follows)
+            flows.submit(services, [call])
+            world.advance(61)
+            world.relay(services)
+        world.advance(60 * 60 * 24)
+    assert [(at - begun).days for at in made] == [0, 0, 2, 2, 4, 4, 6, 6]
+
+
 def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> None:
     """It writes the call's outcome, and knows no open calls of payers."""
     world = World(client=object(), relayer_keys={"sepolia": "secret"})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from chalicelib.base.addresses import hex_address, same_address
+from chalicelib.base.addresses import same_address
 from chalicelib.base.signatures import recover_digest
 from chalicelib.chains.calldata.escrow.payment_info import PaymentInfo
 from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.accounts import balances, nonces, relaying, sent, token_permits
-from chalicelib.chains.nodes.accounts.simulation import Simulation, Simulator
+from chalicelib.chains.nodes.accounts.simulation import Simulation, Simulator, call_of
 from chalicelib.chains.nodes.bridges import deposits
 from chalicelib.chains.nodes.conversions import past_rates
 from chalicelib.chains.nodes.conversions import rates as conversion_rates
@@ -31,6 +31,7 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
     NodeResponseTooLarge,
     RpcError,
     on_node,
+    raise_first_error,
     unavailable_if_malformed,
 )
 from chalicelib.chains.nodes.rpc.receipts import find_receipts
@@ -89,15 +90,10 @@ class EvmChain:
     read_codes = on_node(balances.read_codes)
 
     @unavailable_if_malformed
-    def would_revert(self, sender: str, to: str, data: str) -> bool:
-        try:
-            call = {"from": hex_address(sender), "to": hex_address(to), "data": data, "gas": hex(READ_GAS)}
-            self.node.call("eth_call", call, "latest")
-        except RpcError as error:
-            if error.is_revert:
-                return True
-            raise
-        return False
+    def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
+        outcomes = self.node.outcomes([call_of(sender, each, READ_GAS) for each in calls])
+        raise_first_error([each for each in outcomes if not (isinstance(each, RpcError) and each.is_revert)])
+        return tuple(isinstance(each, RpcError) for each in outcomes)
 
     @unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:

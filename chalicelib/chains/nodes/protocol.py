@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 
 
-
 class Chain(Protocol):
     """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
 
@@ -99,8 +98,8 @@ class Chain(Protocol):
     def has_code(self, address: str) -> bool:
         """Whether there is a contract at the address."""
 
-    def would_revert(self, sender: str, to: str, data: str) -> bool:
-        """Whether the node reports that this call fails on the newest state."""
+    def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
+        """Whether the node reports that each call alone fails on the newest state."""
 
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
         """Whether the wallet at an address accepts a signature over a digest of 32 bytes."""

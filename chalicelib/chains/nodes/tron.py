@@ -117,9 +117,10 @@ class TronChain:
     has_code = on_node(balances.has_code)
 
     @unavailable_if_malformed
-    def would_revert(self, sender: str, to: str, data: str) -> bool:
-        """Whether a constant call fails on the newest state; java-tron's eth_call may not report failures."""
-        return self._constant_call(sender, Transaction(to, data, 0)).success is False
+    def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
+        """Whether each constant call fails on the newest state, each a request; java-tron's eth_call may not report
+        failures."""
+        return tuple(self._constant_call(sender, each).success is False for each in calls)
 
     @unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:

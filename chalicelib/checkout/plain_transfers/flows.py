@@ -51,7 +51,7 @@ def read(services: Services, name: str, viewer: Viewer, network: str | None, tok
     state = chain.read_plain_address(address, wanted)
     found = rules.emptying(terms, where, wanted, state)
     sent = found.transaction
-    if sent is not None and chain.would_revert(request.payee, sent.to, sent.data):
+    if sent is not None and chain.which_revert(request.payee, [sent])[0]:
         found = replace(found, transaction=None, unavailable=rules.REFUSED)
     return Found(request, where, wanted, state, found)
 

@@ -103,12 +103,17 @@ def _check_fee(services: Services, payment: CommercePayment, operation: Operatio
 
 
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
-    """Raises Conflict if the chain would refuse to take the payer's tokens now. One call to the node.
+    """Raises Conflict if the chain would refuse to take the payer's tokens now, or if any wallet may pay and the calls
+    of this one wait. One call to the node, and two reads at most if any wallet may pay.
 
     It is run before anything is reserved: anybody who knows a client id can send a signature that is not one, or name a
-    wallet that has approved nothing, and while such an authorization waited, the payer's own would be refused. The
-    chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
+    wallet that has approved nothing or whose calls wait, and while such an authorization waited, the payer's own would
+    be refused. The chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
     """
+    if payment.payer is None and pending.payer is not None:
+        delay = relayer_flows.delays(services, payment.network, [pending.payer])[pending.payer]
+        if delay.reason is not None:
+            raise Conflict(f"The service takes nothing from this wallet now, and nothing was sent: {delay.reason}")
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
     run = relayer_flows.try_call(services, payment.operator, call)

@@ -6,6 +6,7 @@
                                open                  the books are compared with the escrow's, once a day
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -22,6 +23,7 @@ from chalicelib.payments.recording.reconciliation import reconcile_escrow
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -79,11 +81,7 @@ def _collect(services: Services, payment: CommercePayment, now: datetime) -> Non
     """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
     try:
         operating.check_operator(services, payment)
-        payment = _able_last(services, payment)
-        operation = rules.operation_of(payment, OperationKind.AUTHORIZE, rules.Asked(), {})
-        pending = reserve(payment, operation, now)
-        assert not isinstance(pending, Refusal), "it may be collected now"
-        after = operating.advance(services, operating.begin(services, payment, pending))
+        after = _authorize_next(services, payment, now)
     except Conflict as error:
         facts = {"payable": payment.payable_id, "reason": error.message}
         services.log.error("commerce payment is not collected", extra=facts)
@@ -92,17 +90,33 @@ def _collect(services: Services, payment: CommercePayment, now: datetime) -> Non
         services.store.write(replace(after, check_at=rules.next_look(after, now)))
 
 
-def _able_last(services: Services, payment: CommercePayment) -> CommercePayment:
-    """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
-    with tokens or without. One call to the node if there are several."""
-    approved = payment.pre_approved_by
-    if payment.payer is not None or len(approved) < 2:
+def _authorize_next(services: Services, payment: CommercePayment, now: datetime) -> CommercePayment:
+    """The payment with the authorization of its next payer, if there is one whose calls do not wait."""
+    known = _with_next_payer(services, payment)
+    if known is None:
         return payment
-    contracts = contracts_of(payment, services.settings.escrow_contracts)
-    wallets = {each: hash_for(payment, each, contracts) for each in approved}
-    chain = services.chains.evm(payment.network)
-    able = chain.read_able_payers(token_address(payment), payment.amount, wallets)
-    return replace(payment, pre_approved_by=tuple(sorted(approved, key=lambda each: each in able)))
+    operation = rules.operation_of(known, OperationKind.AUTHORIZE, rules.Asked(), {})
+    pending = reserve(known, operation, now)
+    assert not isinstance(pending, Refusal), "it may be collected now"
+    return operating.advance(services, operating.begin(services, known, pending))
+
+
+def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePayment | None:
+    """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
+    with tokens or without. None if the calls of all of them wait. Two reads, and one call to the node if there are
+    several."""
+    if payment.payer is not None:
+        return payment
+    approved = payment.pre_approved_by
+    delays = relayer_flows.delays(services, payment.network, approved)
+    able: Sequence[str] = [each for each in approved if delays[each].reason is None]
+    if len(able) > 1:
+        contracts = contracts_of(payment, services.settings.escrow_contracts)
+        wallets = {each: hash_for(payment, each, contracts) for each in able}
+        chain = services.chains.evm(payment.network)
+        found = chain.read_able_payers(token_address(payment), payment.amount, wallets)
+        able = found or able[-1:]
+    return replace(payment, pre_approved_by=tuple(sorted(approved, key=able.__contains__))) if able else None
 
 
 def _close(services: Services, payment: CommercePayment, now: datetime) -> None:

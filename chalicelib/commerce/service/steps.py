@@ -1,6 +1,7 @@
 """The steps of an operation that the service executes: submits its call, and follows that until its event is recorded.
 
-    (reserved) ── submit ── UNKNOWN ── SUCCEEDED ── the recorder posts the event: nothing is pending any more
+    (reserved) ── submit ── UNKNOWN ── SUCCEEDED ── the recorder posts the event: nothing is pending any more; without
+                    │          │                    one a capture, void or refund goes back once its block was read again
                     └── REFUSED       └── REVERTED, SUPERSEDED ── goes back with the reason
 
 A refund has more steps (refunding.py).
@@ -19,6 +20,7 @@ from chalicelib.commerce.core.records import Collector, CommercePayment, Operati
 from chalicelib.commerce.core.rules import take_back_operation
 from chalicelib.commerce.service import rules
 from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
+from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.scanning import store as scan_store
@@ -126,18 +128,24 @@ def after_submission(services: Services, payment: CommercePayment, submission: S
 
 
 def after_outcome(services: Services, payment: CommercePayment, known: Outcome) -> CommercePayment:
-    """The payment by what became of its call. One that succeeded ends with its event, which the recorder posts; one
-    that failed goes back once its block was read without an event."""
+    """The payment by what became of its call. One that succeeded ends with its event, which the recorder posts, and
+    which a node may leave out until the block is read again: what went back before might be made twice. One that failed
+    goes back once its block was read without an event.
+
+    What has taken a payer's tokens never goes back without its event, as another wallet's would be taken then, too.
+    """
     assert payment.pending is not None
     if known.status is CallStatus.UNKNOWN or has_event_to_come(services, payment, known):
         return keep(services, payment)
     if known.status is not CallStatus.SUCCEEDED:
         return go_back(services, payment, known.reason or "another transaction took its place")
-    if not is_recorded(services, payment, known):
-        return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=known.tx_hash)))
-    facts = {"payable": payment.payable_id, "transaction": known.tx_hash}
-    services.log.error("commerce payment has no event", extra=facts)
-    return go_back(services, payment, NO_EVENT)
+    is_over = is_recorded(services, payment, known, is_again=True)
+    if is_over:
+        facts = {"payable": payment.payable_id, "transaction": known.tx_hash}
+        services.log.error("commerce payment has no event", extra=facts)
+    if is_over and not BY_KIND[payment.pending.kind].takes_payer:
+        return go_back(services, payment, NO_EVENT)
+    return keep(services, replace(payment, pending=replace(payment.pending, transaction_hash=known.tx_hash)))
 
 
 def has_event_to_come(services: Services, payment: CommercePayment, known: Outcome) -> bool:
@@ -145,10 +153,13 @@ def has_event_to_come(services: Services, payment: CommercePayment, known: Outco
     return known.status is CallStatus.REVERTED and not is_recorded(services, payment, known)
 
 
-def is_recorded(services: Services, payment: CommercePayment, known: Outcome) -> bool:
-    """Whether everything of the block of a transaction is recorded. Two reads."""
+def is_recorded(services: Services, payment: CommercePayment, known: Outcome, is_again: bool = False) -> bool:
+    """Whether everything of the block of a transaction is recorded, also what was found when it was read again if
+    `is_again`, which begins ten minutes after it was read first. Two reads."""
     cursor = scan_store.cursor(services.store, payment.network)
-    if cursor is None or known.block_number is None or cursor.scanned_to < known.block_number:
+    if cursor is None or known.block_number is None:
+        return False
+    if (cursor.read_again_to if is_again else cursor.scanned_to) < known.block_number:
         return False
     return not scan_store.has_work(services.store, (payment.payable_id,))
 

@@ -155,6 +155,11 @@ class Cursor(Record):
         return self.nodes is not None and not self.nodes.agree
 
     @property
+    def read_again_to(self) -> int:
+        """Every block up to here was read a second time, or is proved; nothing was at first."""
+        return self.verifications[0].verified_to if self.verifications else 0
+
+    @property
     def ends_until(self) -> "Agreed[datetime] | None":
         """Until when what ends by time has ended, None before that is known."""
         from chalicelib.chains.nodes.readings import Agreed  # most of what loads records ends nothing

@@ -228,9 +228,10 @@ def test_logs_of_blocks_that_were_not_asked_for_are_refused(node: Node) -> None:
 
 def test_a_call_that_the_node_refuses_would_revert(node: Node) -> None:
     node.error({"code": 3, "message": "execution reverted"})
-    assert node.chain.would_revert("0x" + "11" * 20, "0x" + "22" * 20, "0x")
-    node.results("0x")
-    assert not node.chain.would_revert("0x" + "11" * 20, "0x" + "22" * 20, "0x")
+    call = Transaction(SAFE, "0x", 0)
+    assert node.chain.which_revert(WALLET, [call]) == (True,)
+    node.results("0x", "0x")
+    assert node.chain.which_revert(WALLET, [call, call]) == (False, False)
 
 
 def test_a_network_without_a_node_is_away() -> None:
@@ -770,7 +771,7 @@ def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(no
     reads: list[Callable[[], object]] = [
         lambda: chain.read_wallet(WALLET, [SAFE], SPENDER, batch_fee=True),
         chain.read_batch_fee,
-        lambda: chain.would_revert(WALLET, SAFE, "0x12"),
+        lambda: chain.which_revert(WALLET, [Transaction(SAFE, "0x12", 0)]),
         lambda: chain.has_code(SAFE),
         lambda: chain.payers_of([PaidTransfer(HASH, SAFE, WALLET, 5, "")]),
     ]
@@ -789,7 +790,7 @@ def test_every_call_that_runs_a_contract_has_a_limit_of_gas_and_of_the_result(no
 def test_a_node_that_refuses_says_nothing_about_a_call(node: Node) -> None:
     node.error({"code": -32005, "message": "daily request limit exceeded"})
     with pytest.raises(ChainUnavailable):
-        node.chain.would_revert(WALLET, SAFE, "0x")
+        node.chain.which_revert(WALLET, [Transaction(SAFE, "0x", 0)])
 
 
 @pytest.mark.parametrize("nonce", ["0x" + "f" * 65, "-0x1", "zz", None, 5])

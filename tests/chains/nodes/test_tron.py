@@ -215,7 +215,7 @@ def test_a_constant_call_tells_whether_a_step_works(node: Node, answer: Any, sai
     found = node.chain.simulate([(OWNER, CALL), (OWNER, CALL)])
     assert found.steps[0] == said
     assert found.steps[1].success is None
-    assert node.chain.would_revert(OWNER, USDT, CALL.data) is not said.success
+    assert node.chain.which_revert(OWNER, [CALL]) == (not said.success,)
     expected = {"owner_address": "41" + OWNER_HEX, "contract_address": "41" + USDT_HEX, "data": "095ea7b3"}
     assert dict(node.asked) == {"/wallet/triggerconstantcontract": expected}
 
@@ -284,7 +284,7 @@ def test_whatever_is_not_an_answer_means_that_the_chain_is_away(node: Node, raw:
         lambda: node.chain.read_range(BlockRange(5, 9), None),
         lambda: node.chain.has_code(USDT),
         lambda: node.chain.read_wallet(OWNER, [], PROXY),
-        lambda: node.chain.would_revert(OWNER, USDT, "0x"),
+        lambda: node.chain.which_revert(OWNER, [CALL]),
     ):
         with pytest.raises(ChainUnavailable):
             ask()
@@ -316,4 +316,4 @@ def test_a_contract_that_returns_megabytes_leaves_the_result_of_a_simulation_unk
     found = node.chain.simulate([(OWNER, CALL), (OWNER, CALL)])
     assert found.steps == (StepResult(None, TOO_LARGE), StepResult(None, UNKNOWN_STEP))
     with pytest.raises(ChainUnavailable):
-        node.chain.would_revert(OWNER, USDT, "0x")
+        node.chain.which_revert(OWNER, [CALL])

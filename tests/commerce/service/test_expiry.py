@@ -169,9 +169,26 @@ def test_a_transaction_without_an_event_goes_back_and_raises_an_alarm() -> None:
     commerce.services.log.error = lambda message, extra=None: said.append(message)  # type: ignore[method-assign]
     commerce.capture(created, 10)
     commerce.chain.mempool.executes = lambda raw: None  # it succeeds, and has no effect
-    commerce.settle(3)
+    commerce.settle(8)
+    payment = commerce.load(created)
+    assert not said and payment.pending is not None, "its block is read again"
+    commerce.settle(6)
     payment = commerce.load(created)
     assert "commerce payment has no event" in said and payment.pending is None and payment.captured == 0
+
+
+def test_an_authorization_without_an_event_raises_an_alarm_and_takes_the_tokens_of_no_other_wallet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commerce, said = Commerce(), list[str]()
+    created = commerce.create()
+    commerce.pre_approve(created)
+    monkeypatch.setattr(commerce.services.log, "error", lambda message, extra=None: said.append(message))
+    commerce.authorize(created)
+    commerce.chain.mempool.executes = lambda raw: None
+    commerce.settle(14)
+    payment = commerce.load(created)
+    assert "commerce payment has no event" in said and payment.pending is not None and payment.operations == 1
 
 
 def test_a_fork_takes_a_capture_back_and_the_same_transaction_captures_again() -> None:

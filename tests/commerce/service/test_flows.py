@@ -19,6 +19,8 @@ from chalicelib.commerce.service.rules import Asked
 from chalicelib.commerce.service.terms import commerce_facts
 from chalicelib.payments.links.errors import WrongWallet
 from chalicelib.platform.access.callers import ClientSettings, Owner
+from chalicelib.relayer.records import Reverts
+from chalicelib.relayer.reverts import payer_name
 from tests.fakes.escrows import AMOUNT, CONTRACTS, FEES, HAD, OPERATOR, PAYER, Commerce, check_conserved
 from tests.fakes.world import PAYEE
 
@@ -117,6 +119,90 @@ def test_strangers_without_tokens_do_not_keep_an_open_payment_from_its_payer(com
     payment = commerce.load(created)
     assert payment.authorized == AMOUNT and payment.payer is not None and payment.payer.lower() == PAYER.lower()
     assert payment.operations == 1, "no other wallet was tried"
+
+
+def pre_approve_open(commerce: Commerce, created: Any, wallet: str) -> None:
+    link = replace(created.link, commerce=commerce.load(created))
+    commerce.allow(wallet, CONTRACTS.pre_approval, AMOUNT)
+    commerce.send(wallet, pre_approval_of(commerce.services, link, wallet).transaction)
+
+
+def test_a_wallet_whose_calls_wait_for_a_day_keeps_nobody_from_paying_what_any_wallet_may_pay(commerce: Commerce) -> None:
+    """It has the tokens, and a call for it was reverted: it pre-approves, and anybody names it with a client id."""
+    now, cheat = commerce.world.now, "0x" + "77" * 20
+    reverts = Reverts("sepolia", payer_name(cheat), 1, now, until=now + timedelta(days=1))
+    commerce.services.store.write(reverts)
+    commerce.balances[cheat] = AMOUNT
+    created = commerce.create(buyer_address=None)
+    pre_approve_open(commerce, created, cheat)
+    commerce.settle(3)
+    with pytest.raises(Conflict, match="nothing was sent: the last call for this payer was reverted"):
+        commerce.execute(created, A, Asked(payer=cheat))
+    assert commerce.load(created).operations == 0
+    pre_approve_open(commerce, created, PAYER)
+    pre_approve_open(commerce, created, cheat)
+    commerce.settle(3)
+    payment = commerce.load(created)
+    assert payment.authorized == AMOUNT and payment.payer is not None and payment.payer.lower() == PAYER.lower()
+    assert payment.operations == 1
+
+
+def test_of_open_payments_that_one_wallet_pays_one_after_the_other_none_waits_for_another_wallets(commerce: Commerce) -> None:
+    """One wallet with the tokens for one of six, which it has pre-approved all: its call is open, or it has no more."""
+    cheat = "0x" + "77" * 20
+    commerce.balances[cheat] = AMOUNT
+    several = [commerce.create(buyer_address=None) for _ in range(6)]
+    for created in several:
+        pre_approve_open(commerce, created, PAYER)
+        pre_approve_open(commerce, created, cheat)
+        commerce.allow(PAYER, CONTRACTS.pre_approval, HAD)
+    commerce.chain.mempool.holds = True
+    commerce.settle(2)
+    assert sum(commerce.load(each).pending is not None for each in several) == 2, "one of each wallet"
+    commerce.chain.mempool.holds = False
+    commerce.settle(16)
+    assert [commerce.load(each).authorized for each in several] == [AMOUNT] * 6
+
+
+def hide_logs(commerce: Commerce, minutes: int = 3) -> None:
+    """The node lists no logs of what happens in these minutes, and has them later."""
+    commerce.chain.hides_logs = True
+    commerce.settle(minutes)
+    commerce.chain.hides_logs = False
+    commerce.settle(4)
+
+
+def test_what_one_wallet_has_paid_no_other_pays_while_a_node_withholds_the_event(commerce: Commerce) -> None:
+    other = "0x" + "77" * 20
+    commerce.balances[other] = AMOUNT
+    created = commerce.create(buyer_address=None)
+    for wallet in (other, PAYER):
+        pre_approve_open(commerce, created, wallet)
+    commerce.world.scan()
+    hide_logs(commerce)
+    assert commerce.made["authorize"] == 1 and commerce.load(created).pending is not None
+    commerce.settle(12)
+    payment = commerce.load(created)
+    assert (payment.authorized, payment.pending, commerce.made["authorize"]) == (AMOUNT, None, 1)
+    assert commerce.balance(other) == AMOUNT and commerce.balance(PAYER) == HAD - AMOUNT
+
+
+@pytest.mark.parametrize(("kind", "minutes"), [(C, 3), (R, 7)])
+def test_what_was_captured_or_refunded_is_not_again_while_a_node_withholds_the_event(
+    commerce: Commerce, kind: OperationKind, minutes: int
+) -> None:
+    created = commerce.captured(60_000_000, 0)
+    commerce.allow(PAYEE, OPERATOR, AMOUNT)
+    made, asked = commerce.made[kind.value], Asked(10_000_000)
+    commerce.execute(created, kind, asked)
+    hide_logs(commerce, minutes)
+    assert commerce.made[kind.value] == made + 1
+    again = commerce.execute(created, kind, asked)
+    assert again == commerce.load(created).pending, "it is the same operation"
+    commerce.settle(14)
+    payment = commerce.load(created)
+    assert (payment.pending, payment.failure, commerce.made[kind.value]) == (None, None, made + 1)
+    assert (payment.captured, payment.refunded) == ((70_000_000, 0) if kind is C else (60_000_000, 10_000_000))
 
 
 def test_the_payer_takes_back_what_is_held_once_the_authorization_has_expired(commerce: Commerce) -> None:

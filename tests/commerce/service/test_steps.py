@@ -138,6 +138,12 @@ def test_an_operation_goes_on_until_the_logs_of_the_block_of_its_call_are_record
             assert kept.pending.transaction_hash == tx_hash, "that of the transaction that was executed"
     commerce.world.scan()
     known = Outcome(status, tx_hash, recorded_to(commerce), "it reverted")
+    if status is CallStatus.SUCCEEDED:
+        kept = steps.after_outcome(commerce.services, commerce.load(created), known)
+        assert kept.pending is not None, "until the block was read again"
+        for _ in range(14):
+            commerce.world.advance(60)
+            commerce.world.scan()
     ended = steps.after_outcome(commerce.services, commerce.load(created), known)
     says = steps.NO_EVENT if status is CallStatus.SUCCEEDED else "it reverted"
     assert (ended.pending, ended.failure) == (None, says)
