@@ -64,8 +64,7 @@ class Endpoint(Record):
         return self.is_confirmed or not self.is_public
 
     def redirects(self, before: Self | None) -> bool:
-        """One that gets personal data, and is new, on again, confirmed now, or has another secret, also while it is off.
-        """
+        """One that gets personal data, and is new, on again, confirmed now, or has another secret, on or off."""
         if not self.gets_personal_data:
             return False
         if before is not None and before.secret_number != self.secret_number:
