@@ -131,6 +131,8 @@ class Record:
     """The fields by which an approver knows one that exists."""
     SHOWN: ClassVar[tuple[str, ...]] = ()
     """The fields of which an approver is shown what changes, and all of a new one; none is drawn at random."""
+    SWITCHED_BY: ClassVar[tuple[str, ...]] = ()
+    """Those of them that switch it on or off: with another value of one an approver is shown all."""
 
     version: int = field(default=0, kw_only=True)
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from infra.local.__main__ import run
+from infra.local.setup import find_browser
 from infra.local.stack import DESCRIPTION, Stack
 
 _OUTSIDERS = Path(__file__).with_name("outsiders")
@@ -44,7 +45,7 @@ def show(kinds: str, stack: Stack) -> int:
         kinds,
         *([] if once else ["--stay"]),
     ]
-    outsiders = subprocess.Popen(command, env=_without_aws(), start_new_session=True)
+    outsiders = subprocess.Popen(command, env=_environment(), start_new_session=True)
     try:
         while (status := outsiders.poll()) is None:
             stack.check()
@@ -59,9 +60,11 @@ def show(kinds: str, stack: Stack) -> int:
     return 0 if status == 0 else 1
 
 
-def _without_aws() -> dict[str, str]:
-    """Returns the environment for the scenario: without PYTHONPATH to the service's code and without AWS settings."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("AWS_")}
+def _environment() -> dict[str, str]:
+    """Returns the environment for the scenario: without PYTHONPATH to the service's code and without AWS settings, and
+    with the browser that is installed as CHROMIUM."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("AWS_")}
+    return {**kept, "CHROMIUM": find_browser() or ""}
 
 
 if __name__ == "__main__":

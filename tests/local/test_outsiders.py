@@ -9,7 +9,7 @@ import pytest
 from tests.local.copies import ROOT
 
 OUTSIDERS = sorted((ROOT / "infra" / "local" / "outsiders").glob("*.py"))
-LIBRARIES = {"requests", "eth_abi", "eth_account", "eth_utils", "tronpy", "ens", "web3"}
+LIBRARIES = {"requests", "eth_abi", "eth_account", "eth_utils", "tronpy", "ens", "web3", "playwright"}
 ALLOWED = {*LIBRARIES, *(file.stem for file in OUTSIDERS), *sys.stdlib_module_names}
 
 

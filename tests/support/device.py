@@ -5,24 +5,7 @@ from typing import Any, Self
 
 from playwright.sync_api import BrowserContext, CDPSession, Page
 
-CREATE = """async options => (await navigator.credentials.create({
-    publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options)})).toJSON()"""
-GET = """async options => (await navigator.credentials.get({
-    publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options)})).toJSON()"""
-SEND = """async ([method, path, body]) => {
-    const sent = {method, headers: body ? {"content-type": "application/json"} : {}, body: body && JSON.stringify(body)};
-    const reply = await fetch(path, sent);
-    return [reply.status, await reply.json()];
-}"""
-AUTHENTICATOR = {
-    "protocol": "ctap2",
-    "ctap2Version": "ctap2_1",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
+from infra.local.outsiders.laptop import AUTHENTICATOR, CREATE, GET, SEND
 
 
 @dataclass

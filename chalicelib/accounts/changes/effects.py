@@ -19,9 +19,9 @@ _BOUND = "payee_destination_id"
 def effects_of(store: Store, account_id: str, steps: Iterable[Step]) -> str:
     """A JSON list with, for each record, its `resource`, and what its fields are `before` and `after`.
 
-    Of a record that is changed these are the fields by which it is known and those that change; `before` is null for a
-    new one, `after` for one that is deleted. A payee destination is shown by its id that names the route. One read for
-    each end of a binding to one.
+    Of a record that is changed these are the fields by which it is known and those that change, and all of one that is
+    switched on; `before` is null for a new one, `after` for one that is deleted. A payee destination is shown by its id
+    that names the route. One read for each end of a binding to one.
     """
     found = list(steps)
     made = {after.record_id: after for _, after in found if isinstance(after, PayeeDestination)}
@@ -39,7 +39,8 @@ def _effect(before: Record | None, after: Record | None, bound: Callable[[str], 
     names = record.SHOWN
     if before:
         changed = [each for each in names if after is None or getattr(before, each) != getattr(after, each)]
-        names = tuple(dict.fromkeys((*record.NAMED_BY, *changed)))
+        is_switched = after is not None and not {*record.SWITCHED_BY}.isdisjoint(changed)
+        names = tuple(dict.fromkeys((*record.NAMED_BY, *(names if is_switched else changed))))
     return {
         "resource": record.RESOURCE,
         "before": _side(before, names, bound),

@@ -22,7 +22,7 @@ def list_addresses(call: Call[None, None]) -> AddressList:
 
 
 def choose_language(call: Call[ChosenLanguage, None]) -> AddressList:
-    flows.choose_language(call.services, call.caller.signed_in.person, call.body.language)
+    flows.choose_language(call.services, call.caller.signed_in.person, call.body.language, call.actor)
     return _answer_list(call)
 
 

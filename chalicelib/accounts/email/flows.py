@@ -23,7 +23,7 @@ from chalicelib.mail.flows import Limit
 from chalicelib.mail.records import Mail, Mailbox, MailKind
 from chalicelib.mail.rules import Draft
 from chalicelib.platform.access.audit import rules as audit
-from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Identity, Person, is_email
@@ -119,13 +119,15 @@ def _register_person(services: Services, permit: EmailToken, actor: Actor) -> tu
 
 
 def _confirm_identity(services: Services, identity: Identity, actor: Actor) -> tuple[Write, ...]:
-    now = services.clock()
-    accounts = [each.account_id for each in person_store.memberships_of(services.store, identity.person_id)]
-    entries = audit.entries_of_person(
-        replace(actor, name=f"person:{identity.person_id}"), "email.confirmed", identity.person_id, accounts, now,
-        services.entropy,
-    )
-    return replace(identity, verified_at=now), *entries
+    entries = _entries(services, identity.person_id, "email.confirmed", actor)
+    return replace(identity, verified_at=services.clock()), *entries
+
+
+def _entries(services: Services, person_id: str, action: str, actor: Actor) -> tuple[AuditEntry, ...]:
+    """An entry by and about the person for each account of theirs."""
+    accounts = [each.account_id for each in person_store.memberships_of(services.store, person_id)]
+    by = replace(actor, name=f"person:{person_id}")
+    return audit.entries_of_person(by, action, person_id, accounts, services.clock(), services.entropy)
 
 
 def forgot_password(services: Services, email: str, language: str) -> None:
@@ -184,11 +186,13 @@ def addresses_of(services: Services, person: Person) -> list[Address]:
 
 
 @retry_conflicts(5)
-def choose_language(services: Services, person: Person, language: str) -> None:
-    """Sets the language of the mails to a person's addresses."""
-    for each in addresses_of(services, person):
-        if each.mailbox.locale != language:
-            services.store.write(replace(each.mailbox, locale=language))
+def choose_language(services: Services, person: Person, language: str, actor: Actor) -> None:
+    """Sets the language of the mails to a person's addresses, with an entry in the audit log of each account of theirs,
+    in one transaction; no write if nothing differs."""
+    boxes = [each.mailbox for each in addresses_of(services, person) if each.mailbox.locale != language]
+    if boxes:
+        entries = _entries(services, person.person_id, "email.language_chosen", actor)
+        services.store.write(*(replace(each, locale=language) for each in boxes), *entries)
 
 
 @frozen

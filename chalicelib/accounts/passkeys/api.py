@@ -51,7 +51,8 @@ def list_passkeys(call: Call[None, None]) -> list[PasskeyAnswer]:
 
 
 def rename_passkey(call: Call[RenamePasskey, None]) -> PasskeyAnswer:
-    return PasskeyAnswer.of(flows.rename(call.services, _own_id(call), call.path["passkey_id"], call.body.name))
+    member, passkey_id = call.caller.signed_in, call.path["passkey_id"]
+    return PasskeyAnswer.of(flows.rename(call.services, member, passkey_id, call.body.name, call.actor))
 
 
 def remove_passkey(call: Call[None, None]) -> PasskeyRemoved:

@@ -76,11 +76,13 @@ def list_own(services: Services, person_id: str) -> list[Passkey]:
 
 
 @retry_conflicts(5)
-def rename(services: Services, person_id: str, passkey_id: str, name: str) -> Passkey:
-    """Gives a passkey another name. Raises NotFound."""
-    changed = replace(_own(services, person_id, passkey_id), name=name)
-    services.store.write(changed)
-    return changed
+def rename(services: Services, member: Member, passkey_id: str, name: str, actor: Actor) -> Passkey:
+    """Gives a passkey another name, with an entry in the audit log; no write if it has it. Raises NotFound."""
+    known = _own(services, member.person.person_id, passkey_id)
+    if known.name == name:
+        return known
+    entries = _entries(services, member.person, "passkey.renamed", passkey_id, actor)
+    return services.store.write(replace(known, name=name), *entries)
 
 
 @retry_conflicts(5)

@@ -26,6 +26,7 @@ class Endpoint(Record):
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
     SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed")
+    SWITCHED_BY = ("is_active", "is_confirmed")
 
     webhook_id: str
     account_id: str
@@ -63,12 +64,12 @@ class Endpoint(Record):
         return self.is_confirmed or not self.is_public
 
     def redirects(self, before: Self | None) -> bool:
-        """One that gets personal data, and is new, on again, confirmed now, or has another secret."""
-        if not self.is_active or not self.gets_personal_data:
+        """One that gets personal data, and is new, on again, confirmed now, or has another secret, on or off."""
+        if not self.gets_personal_data:
             return False
-        if before is None or not before.is_active or not before.gets_personal_data:
+        if before is not None and before.secret_number != self.secret_number:
             return True
-        return before.secret_number != self.secret_number
+        return self.is_active and not (before is not None and before.is_active and before.gets_personal_data)
 
 
 @frozen

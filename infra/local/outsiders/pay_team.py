@@ -1,6 +1,6 @@
 """Two people share an account: one invites the other by e-mail, and no one alone redirects where they are paid.
 
-A passkey needs a browser (tests/local/test_team.py). Here the two have passwords, and one has a wallet, too.
+One signs in with a wallet, the other with a passkey in a browser; where none is installed, with a password.
 """
 
 import re
@@ -12,6 +12,7 @@ import requests
 from demo import Demo, Failed
 from eth_account import Account
 from eth_account.messages import encode_defunct
+from laptop import Laptop, laptop
 
 MAIL_SECONDS = 60
 PASSWORD = secrets.token_urlsafe(12)
@@ -90,10 +91,30 @@ def run(demo: Demo) -> None:
         bob.send("POST", "/v1/auth/email/confirm", {"token": bob.link_in_mail("confirm")})  # else he approves nothing
         bob.sign_in()
         result.append(f"201, {bob.send('GET', '/v1/auth/me')['role']}")
-    waits(demo, ann, bob)
+    with laptop(demo.stack["auth_url"]) as device:
+        if device is None:
+            demo.steps.line("no browser is installed", "Bob stays signed in by his password", 0)
+        else:
+            sign_in_by_passkey(demo, bob, device)
+        waits(demo, ann, device or bob)
 
 
-def waits(demo: Demo, ann: Person, bob: Person) -> None:
+def sign_in_by_passkey(demo: Demo, bob: Person, device: Laptop) -> None:
+    """Bob makes a passkey in a session of his password, and from then on needs no name to sign in."""
+    with demo.steps.step("Bob makes a passkey in a browser") as result:
+        device.send("POST", "/v1/auth/login", {"email": bob.email, "password": PASSWORD})
+        device.make_passkey("laptop")
+        device.send("POST", "/v1/auth/logout")
+        result.append(f"201, then signed out: {device.send('GET', '/v1/auth/me', status=401)['statusCode']}")
+    with demo.steps.step("Bob signs in with it") as result:
+        device.sign_in_by_passkey()
+        me = device.send("GET", "/v1/auth/me")
+        if me["provedBy"] != "passkey":
+            raise Failed(f"the session is proved by {me['provedBy']}")
+        result.append(f"200, {me['provedBy']}")
+
+
+def waits(demo: Demo, ann: Person, bob: Person | Laptop) -> None:
     """Ann changes where she is paid, which Bob approves; what he has not asked for he refuses."""
     other = {"tokenAddress": "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78", "chainId": SEPOLIA}
     with demo.steps.step("Ann changes her payee destination") as result:

@@ -64,6 +64,7 @@ def redirections(before: set[Grant], after: set[Grant], left: str | None, identi
     new = {each for each in after - before if each[0] != "client" or len(each) > 2 or _known(each[1], before)}
     new = {each for each in new if not (each[0] in ("limits", "on") and each[1] in plain and not _known(each[1], before))}
     new = {each for each in new if each[0] != "linked" or ("platform", each[2]) not in before}
+    new = {each for each in new if each[0] != "key" or (*each[:2], "any:write") not in before}
     accepted = {each[1:] for each in before - after if each[0] == "invitation"}
     joined = {(each.person_id, role) for each in identities for name, role in accepted if each.name == name}
     new = {each for each in new if each[0] != "role" or each[1:] not in joined}
@@ -95,7 +96,10 @@ def is_shown(grant: Grant, effects: list[dict[str, Any]]) -> bool:
             resource == "client_id" and all(said.get(name, value) == value for name, value in each.items())
             for resource, each in after
         )
-    resource = {"rule": "account", "key": "api_key", "platform": "orchestrator"}.get(kind, "client_id")
+    if kind == "key":  # a new one has no id yet that it is known by
+        keys = [each for resource, each in after if resource == "api_key" and each.get("keyId") in (None, facts[0])]
+        return any("scopes" in each and facts[1] in (each["scopes"] or facts) for each in keys)
+    resource = {"rule": "account", "platform": "orchestrator"}.get(kind, "client_id")
     return resource in {name for name, _ in after}
 
 

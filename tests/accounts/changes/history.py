@@ -6,13 +6,14 @@ at least is no thief, or the whole delay since a mail about it to each owner; an
 """
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from chalicelib.accounts.changes import applying
 from chalicelib.accounts.changes.records import PendingChange
+from chalicelib.accounts.changes.rules import LIFETIME
 from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.passkeys.records import Passkey
 from chalicelib.commerce.core.records import CommercePayment
@@ -23,9 +24,17 @@ from chalicelib.mail.records import Mail, MailKind
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.access.people.records import Identity, Membership, Person, Role, is_email
+from chalicelib.platform.access.people.records import (
+    Identity,
+    Membership,
+    MembershipPointer,
+    Person,
+    Role,
+    is_email,
+)
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.access.sessions.rules import pointer_of
+from chalicelib.platform.storage.store import Delete
 from chalicelib.webhooks.endpoints import flows as endpoints
 from tests.accounts.changes.grants import Grant, grants, is_shown, redirections
 from tests.accounts.changes.links import Links
@@ -39,13 +48,41 @@ from tests.support.teams import HOUR, Answer, Team, operation
 
 NAMES = ("ann", "bob", "carol", "dan", "wallet")
 STOLEN = (*NAMES, "key", "mailbox of ann", "mailbox of bob", "mailbox of carol")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Who is in the account, how long its changes wait (0: for another person alone), and whether it sends e-mail."""
+
+    names: tuple[str, ...] = NAMES
+    hours: int = 24
+    sends: bool = True
+
+    @property
+    def stolen(self) -> tuple[str, ...]:
+        known = [each for each in STOLEN if each == "key" or each.rpartition(" ")[2] in self.names]
+        return tuple(each for each in known if self.sends or not each.startswith("mailbox"))
+
+
+SHAPES = (
+    Shape(),
+    Shape(hours=0),
+    Shape(hours=100),
+    Shape(sends=False),
+    Shape(("ann", "bob")),
+    Shape(("ann", "bob"), hours=0),
+    Shape(("ann", "wallet", "dan")),
+    Shape(("ann", "carol", "dan"), sends=False),
+    Shape(("ann",)),
+)
 PUBLIC = {"register_invited", "confirm_address"}
 
 
 class History:
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        settings: dict[str, Any] = {"mail_sender": "pay@shop.example", "escrow_contracts": {"sepolia": CONTRACTS}, "relayer_keys": {"sepolia": "secret"}}
+        self.random, self.shape = Random(seed), SHAPES[seed // len(STOLEN) % len(SHAPES)]
+        settings: dict[str, Any] = {"escrow_contracts": {"sepolia": CONTRACTS}, "relayer_keys": {"sepolia": "secret"}}
+        settings |= {"mail_sender": "pay@shop.example"} if self.shape.sends else {}
         world = World(client=object(), seed=seed, rate_limit_scale=1000, **settings)
         self.store = MemoryStore()
         world.services = replace(world.services, store=self.store)
@@ -60,10 +97,14 @@ class History:
         self.owners: dict[str, set[str]] = {}
         self.platform_keys = [self._merchants_own()]
         self.escrowed = self._escrow()
-        self.stolen = STOLEN[seed % len(STOLEN)]
+        self.stolen = self.shape.stolen[seed % len(self.shape.stolen)]
         self.wallet_person = next(
             each.person_id for each in self.store.all(Membership) if each.person_id not in self.team.people.values()
         )
+        self.team.set_account(approval_delay_hours=self.shape.hours)
+        for each in (*self.store.all(Membership), *self.store.all(MembershipPointer)):
+            if each.person_id not in map(self.person, self.shape.names):
+                self.store.write(Delete(each))
         is_mailbox = self.stolen.startswith("mailbox")
         self.links = Links(self.team, self.store, self.address_of(self.stolen) if is_mailbox else None)
         self.thief = self._steal()
@@ -304,12 +345,16 @@ class History:
             asked_at, person_id, hours = self.asked_at[change.change_id]
             people = self.approved.get(change.change_id, set()) | ({person_id} if person_id else set())
             by_people = len(people) >= 2 and bool(people - self.thieves)
-            by_delay = hours > 0 and self.world.now - asked_at >= timedelta(hours=hours) and self._is_notified(change, hours)
+            hours = hours or LIFETIME // timedelta(hours=1)  # where nobody else may approve it
+            by_delay = self.world.now - asked_at >= timedelta(hours=hours) and self._is_notified(change, hours)
             assert by_people or by_delay, (change.operation, people, found)
             self.seen["by people" if by_people else "by delay"] += 1
 
     def _is_notified(self, change: PendingChange, hours: int) -> bool:
-        """Whether a mail to each owner who has an address names it, and was sent the whole delay ago."""
+        """Whether a mail to each owner who has an address names it, and was sent the whole delay ago; always where no
+        mail is sent."""
+        if not self.shape.sends:
+            return True
         before = self.world.now - timedelta(hours=hours)
         mails = [each for each in self.store.all(Mail) if each.kind is MailKind.CHANGES and change.change_id in each.facts]
         notices = {each.recipient for each in mails if each.sent_at and each.sent_at <= before}

@@ -79,8 +79,41 @@ def test_a_change_that_would_do_something_else_than_was_shown_fails(team: Team) 
     assert team.decide("approve", team.by("bob"), other.change_id).body["state"] == "applied", "of other fields"
 
 
+def test_an_approver_sees_all_that_a_key_a_client_id_or_a_webhook_may_do_that_is_switched_on_again(team: Team) -> None:
+    key, client = {"key_id": team.key_record.key_id}, {"id": team.client_record_id}
+    hook = team.call("create_webhook", {"x-client-id": team.client_id}, {"url": "https://hook.example/"}).body
+    for body in ({"isActive": False}, {"scopes": ["requests:write"]}):  # off, nothing of a key waits
+        assert team.call("update_api_key", team.by("ann"), body, **key).status == 200
+    assert team.call("update_client_id_by_session", team.by("ann"), {"status": "inactive"}, **client).status == 200
+    (of_key,) = effects_of(team.call("update_api_key", team.by("ann"), {"isActive": True}, **key))
+    assert (of_key["before"]["status"], of_key["after"]["status"]) == ("inactive", "active")
+    assert of_key["after"] == {
+        "keyId": team.key_record.key_id, "label": "server", "status": "active", "scopes": ["requests:write"],
+        "allowedIps": None, "expiresAt": None,
+    }  # fmt: skip
+    (of_client,) = effects_of(team.call("update_client_id_by_session", team.by("ann"), {"status": "active"}, **client))
+    assert {"feePercentage", "feeAddress", "operatorWalletAddress", "allowedDomains"} <= of_client["after"].keys()
+    confirmed = team.call("toggle_webhook", team.by("ann"), {"confirmed": True}, webhook_id=hook["id"])
+    (of_hook,) = effects_of(confirmed)
+    assert of_hook["after"] == {
+        "url": "https://hook.example/", "clientId": team.client_id, "events": ["*"], "isActive": True,
+        "isConfirmed": True, "secretNumber": 1,
+    }  # fmt: skip
+
+
+def test_what_is_changed_while_switching_it_on_waits_is_not_switched_on(team: Team) -> None:
+    key = {"key_id": team.key_record.key_id}
+    team.call("update_api_key", team.by("ann"), {"isActive": False, "scopes": ["requests:write"]}, **key)
+    asked = team.call("update_api_key", team.by("ann"), {"isActive": True}, **key)
+    assert team.call("update_api_key", team.by("ann"), {"scopes": None}, **key).status == 200
+    assert team.decide("approve", team.by("bob"), asked.change_id).status == 409
+    assert team.state(asked.change_id) == "failed"
+
+
 def test_every_kind_that_redirects_says_what_an_approver_is_shown_of_it() -> None:
     kinds = [each for each in record_classes() if each.redirects is not Record.redirects]
     assert len(kinds) >= 7
     for kind in kinds:
         assert kind.RESOURCE and kind.SHOWN and {*kind.SHOWN, *kind.NAMED_BY} <= {each.name for each in fields(kind)}
+        assert {*kind.SWITCHED_BY} <= {*kind.SHOWN}
+        assert kind.SWITCHED_BY or not {"status", "is_confirmed"} & {*kind.SHOWN}

@@ -272,6 +272,19 @@ def test_that_a_client_id_may_execute_or_is_used_from_further_domains_waits_and_
     assert team.call("create_client_id_by_session", dan, {**new, "mayExecute": False}).status == 201
 
 
+def test_another_secret_of_a_webhook_waits_whether_it_is_on_or_off_and_of_one_that_is_public_it_does_not(team: Team) -> None:
+    hook = {"webhook_id": team.call("create_webhook", {"x-client-id": team.client_id}, {"url": "https://a.example/"}).body["id"]}
+    rotated = team.call("rotate_webhook_secret", team.by("ann"), {"overlapHours": 0}, **hook)
+    assert rotated.status == 200, "whoever has the client id registered it and has the secret"
+    confirming = team.call("toggle_webhook", team.by("ann"), {"confirmed": True}, **hook)
+    assert team.decide("approve", team.by("bob"), confirming.change_id).status == 200
+    on = team.call("rotate_webhook_secret", team.by("ann"), {"overlapHours": 0}, **hook)
+    assert team.call("toggle_webhook", team.by("ann"), {"isActive": False}, **hook).status == 200
+    off = team.call("rotate_webhook_secret", team.by("ann"), {"overlapHours": 0}, **hook)
+    assert (on.status, off.status) == (202, 202)
+    assert off.body["pendingChange"]["effects"][0]["after"]["secretNumber"] == 3
+
+
 def test_secrets_are_shown_once_and_work_when_the_change_has_taken_effect(team: Team) -> None:
     asked = team.call("create_api_key", team.by("ann"), {"label": "x"})
     key = {"x-api-key": asked.body["result"]["key"]}

@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.passkeys.records import Passkey
-from chalicelib.platform.access.credentials.records import ClientId, OrchestratorKey
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Identity, Person, Role
 from chalicelib.platform.access.sessions.records import Session
@@ -87,14 +87,15 @@ class Wishes:
         ]
 
     def of_credentials(self) -> list[Wish]:
-        choose, key = self.choose, {"key_id": self.team.key_record.key_id}
+        choose, key = self.choose, {"key_id": self.choose([each.key_id for each in self.store.all(ApiKey)])}
         webhook = {"webhook_id": choose([each.webhook_id for each in self.store.all(Endpoint)] or ["none"])}
         platforms = [each.orchestrator_id for each in self.store.all(OrchestratorKey)]
-        changed = choose(({"scopes": None}, {"isActive": True}, {"isActive": False}, {"scopes": ["requests:read"]}))
+        scopes = {"scopes": choose((None, ["requests:read"], ["requests:write"]))}
+        changed = choose((scopes, {"isActive": True}, {"isActive": False}, {"isActive": False, **scopes}))
         clients = [each.client_id for each in self.store.all(ClientId)]
         return [
             ("create_api_key", {}, {"label": "x", "scopes": choose((None, ["requests:read"], ["requests:write"]))}),
-            ("update_api_key", key, changed),
+            *[("update_api_key", key, changed)] * 3,
             ("create_webhook", {}, {"url": f"https://hook{self.random.randint(1, 9)}.example/"}),
             ("toggle_webhook", webhook, {choose(("isActive", "confirmed")): choose((True, False))}),
             ("rotate_webhook_secret", webhook, {"overlapHours": choose((0, 24))}),

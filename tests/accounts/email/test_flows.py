@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in.passwords import is_password
 from chalicelib.base.errors import BadRequest, Conflict, Unauthorized
 from chalicelib.mail.records import Mail, MailKind
-from chalicelib.platform.access.audit.records import Actor, AuditEntry
+from chalicelib.platform.access.audit.records import Actor, AuditEntry, concerns_owners
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person, Role
 from chalicelib.platform.access.people.rules import new_membership
@@ -270,6 +271,20 @@ def test_each_account_of_the_person_has_an_entry(world: World) -> None:
         entries = world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account_id))
         [entry] = [each for each in entries if each.action == "person.password_reset"]
         assert entry.actor == f"person:{ann.person_id}" or entry.target == ann.person_id
+
+
+def test_another_language_of_the_mails_is_in_the_audit_log_of_each_account_once(world: World) -> None:
+    ann = registered(world)
+    world.services.store.write(*new_membership("other", ann.person_id, Role.VIEWER, world.now))
+    actor = replace(ACTOR, name=f"person:{ann.person_id}")
+    for _ in range(2):
+        flows.choose_language(world.services, ann, "de", actor)
+    assert [each.mailbox.locale for each in flows.addresses_of(world.services, ann)] == ["de"]
+    for account_id in (ann.account_id, "other"):
+        entries = world.services.store.query(AuditEntry, AuditEntry.KEY.all(account_id=account_id))
+        [entry] = [each for each in entries if each.action == "email.language_chosen"]
+        assert (entry.actor, entry.target) == (actor.name, ann.person_id)
+        assert not concerns_owners(entry.action), "what the owners are told of is money, credentials and people"
 
 
 # --- nobody learns who is known ---

@@ -303,7 +303,10 @@ def test_a_passkey_is_renamed_and_removed_and_nobody_elses_is(world: World) -> N
     member, token = signed_in(world)
     key, passkey = registered(world, member)
     other = sign_in(world, answer(world, key))
-    assert flows.rename(world.services, member.person.person_id, passkey.passkey_id, "old phone").name == "old phone"
+    assert flows.rename(world.services, member, passkey.passkey_id, "old phone", acting(member)).name == "old phone"
+    assert flows.rename(world.services, member, passkey.passkey_id, "old phone", acting(member)).name == "old phone"
+    (entry,) = [each for each in audit(world, member.session.account_id) if each.action == "passkey.renamed"]
+    assert (entry.actor, entry.target) == (f"person:{member.person.person_id}", passkey.passkey_id)
     stranger = caller(world.services, by_wallet(world)).signed_in
     for unknown in ("", "x" * 300, passkey.passkey_id):
         with pytest.raises(NotFound, match="Passkey not found"):

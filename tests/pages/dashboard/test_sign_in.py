@@ -7,13 +7,13 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from playwright.sync_api import expect
 
+from infra.local.outsiders.laptop import AUTHENTICATOR
 from tests.fakes.world import PAYEE
 from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
 from tests.pages.purse import REJECTS, Purse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
-from tests.support.device import AUTHENTICATOR
 from tests.support.rehearsed import rehearsed
 
 pytestmark = pytest.mark.xdist_group("browser")

@@ -19,6 +19,7 @@ from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.webhooks.endpoints.records import Endpoint
 from infra import admin
 from tests.fakes.world import clear_tables
+from tests.platform.http.roles import MAY_CALL
 from tests.support.client import Api
 from tests.support.examples import (
     EXAMPLES,
@@ -170,8 +171,16 @@ def test_an_api_key_that_lacks_the_scope_is_403_naming_it(api: Api, known: Opera
     assert request(api, known, headers, fresh, way).status == known.status
 
 
+@pytest.mark.parametrize("role", Role)
+def test_the_scopes_of_a_role_are_those_of_what_it_may_call(role: Role) -> None:
+    by_session = [known for known in OPERATIONS if Mode.SESSION in known.modes]
+    assert MAY_CALL[Role.OWNER] == {known.name for known in by_session}, "roles.py says who may call it"
+    allowed = {known.name for known in by_session if known.scope is None or known.scope in SCOPES_OF[role]}
+    assert allowed == MAY_CALL[role]
+
+
 @pytest.mark.parametrize("role", few([Role.FINANCE, Role.VIEWER], Role))
-def test_a_role_may_call_what_its_scopes_say_and_hears_which_one_it_lacks(api: Api, role: Role) -> None:
+def test_a_role_may_call_what_it_is_for_and_hears_which_scope_it_lacks(api: Api, role: Role) -> None:
     for known in OPERATIONS:
         if Mode.SESSION not in known.modes:
             continue
@@ -179,7 +188,7 @@ def test_a_role_may_call_what_its_scopes_say_and_hears_which_one_it_lacks(api: A
         tenant = Tenant()
         way = Way(f"session of {role}", (Mode.SESSION,), lambda tenant: tenant.by_role(role))
         reply = request(api, known, headers_for(known, tenant, way), tenant, way)
-        if known.scope is None or known.scope in SCOPES_OF[role]:
+        if known.name in MAY_CALL[role]:
             assert (known.name, reply.status) == (known.name, known.status), reply.body
         else:
             message = f"Your role in this account is {role}, which lacks the scope {known.scope}"

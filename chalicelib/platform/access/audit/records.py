@@ -9,7 +9,7 @@ AUDIT_RETENTION = timedelta(days=400)
 QUIET = frozenset({"branding", "offramp", "payer", "payments", "payout", "request", "secure_payment", "session"})
 """The resources whose changes the owners of an account are not told of: neither a credential, nor where money goes, nor
 who is a member. Whatever is new is told."""
-QUIET_ACTIONS = frozenset({"account.created"})
+QUIET_ACTIONS = frozenset({"account.created", "email.language_chosen"})
 
 
 def concerns_owners(action: str) -> bool:

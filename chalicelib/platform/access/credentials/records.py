@@ -72,6 +72,7 @@ class ApiKey(Record):
     RESOURCE = "api_key"
     NAMED_BY = ("key_id",)
     SHOWN = ("label", "status", "scopes", "allowed_ips", "expires_at")
+    SWITCHED_BY = ("status",)
 
     key_hash: str
     key_id: str
@@ -140,6 +141,7 @@ class ClientId(Record):
     RESOURCE = "client_id"
     NAMED_BY = ("client_id",)
     SHOWN = ("label", "status", *_DIRECTING, *_LIMITING, "may_execute", "may_read_payers", "allowed_domains")
+    SWITCHED_BY = ("status",)
 
     client_id_hash: str
     client_id: str
