@@ -4,16 +4,9 @@ from dataclasses import replace
 
 from chalicelib.checkout import flows
 from chalicelib.checkout.rules import PayOptions
+from chalicelib.checkout.schemas import pay
 from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
-from chalicelib.checkout.schemas.pay import (
-    BatchPayAnswer,
-    MulticallPayAnswer,
-    PayAnswer,
-    PayQuery,
-    ReclaimQuery,
-    RefreshStep,
-)
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
 from chalicelib.payments.links.announcers import HEADER, announcer_of
 from chalicelib.payments.links.multicalls.responses import multicall_answer
@@ -36,7 +29,7 @@ def read_secure_payment(call: Call[None, LinkQuery]) -> SecurePaymentAnswer | Ba
     return secure_payment_answer(description, confirmations)
 
 
-def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
+def pay_secure_payment(call: Call[None, pay.PayQuery]) -> pay.PayAnswer | pay.BatchPayAnswer | pay.MulticallPayAnswer:
     query = call.query
     options = PayOptions(
         wallet=query.wallet,
@@ -49,14 +42,14 @@ def pay_secure_payment(call: Call[None, PayQuery]) -> PayAnswer | BatchPayAnswer
     return pay_answer(made, call.services.settings.value_form(choose_value_form(made, "plain")))
 
 
-def reclaim_secure_payment(call: Call[None, ReclaimQuery]) -> PayAnswer:
+def reclaim_secure_payment(call: Call[None, pay.ReclaimQuery]) -> pay.PayAnswer:
     query = call.query
     options = PayOptions(query.wallet, is_safe=query.isSafe == "true")
     made = flows.reclaim(call.services, call.path["token"], Viewer.of(call.caller), options)
     return single_answer(made, call.services.settings.value_form("plain"))
 
 
-def refresh_step_transaction(call: Call[RefreshStep, None]) -> PayAnswer:
+def refresh_step_transaction(call: Call[pay.RefreshStep, None]) -> pay.PayAnswer:
     step, services = call.body.step, call.services
     made = flows.refresh_step(
         services, call.path["token"], _viewer(call), step.id, step.action.toChainId, step.action.toAddress

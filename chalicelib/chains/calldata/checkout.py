@@ -8,13 +8,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata import batch, fee_proxy
 from chalicelib.chains.calldata.batch import BatchItem
-from chalicelib.chains.calldata.conversions.proxy import (
-    Conversion,
-    ConvertedPayment,
-    check_end,
-    pay_erc20_converted,
-    pay_native_converted,
-)
+from chalicelib.chains.calldata.conversions import proxy
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import PAYMENT_FEE_LIMIT
@@ -58,7 +52,7 @@ class Due:
     fee: BaseUnits
     fee_address: str | None
     reference: bytes
-    conversion: Conversion | None = None
+    conversion: proxy.Conversion | None = None
 
     @property
     def debit(self) -> BaseUnits:
@@ -119,14 +113,14 @@ def pay_one(due: Due) -> Checkout:
     return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS)
 
 
-def _convert_one(due: Due, conversion: Conversion) -> Checkout:
+def _convert_one(due: Due, conversion: proxy.Conversion) -> Checkout:
     token, spender = due.token, spender_of(due.token, batched=False, converted=True)
-    check_end(conversion, token.address)
-    paid = ConvertedPayment(due.payee, due.amount, due.reference, conversion, due.fee, due.fee_address)
+    proxy.check_end(conversion, token.address)
+    paid = proxy.ConvertedPayment(due.payee, due.amount, due.reference, conversion, due.fee, due.fee_address)
     if token.is_native:
-        payment = pay_native_converted(token.network, paid)
+        payment = proxy.pay_native_converted(token.network, paid)
         return Checkout(spender, {token: due.debit}, (payment,), NATIVE_PAYMENT_GAS + CONVERSION_GAS)
-    payment = pay_erc20_converted(token.network, paid)
+    payment = proxy.pay_erc20_converted(token.network, paid)
     return Checkout(spender, {token: due.debit}, (payment,), ERC20_PAYMENT_GAS + CONVERSION_GAS)
 
 

@@ -2,19 +2,13 @@
 
 from typing import Any
 
-from chalicelib.checkout.announcements import flows
-from chalicelib.checkout.announcements.schemas import (
-    IntentRecorded,
-    IntentWithdrawn,
-    MulticallIntentRecorded,
-    RecordIntent,
-)
+from chalicelib.checkout.announcements import flows, schemas
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedTransaction
 from chalicelib.platform.http.view import Call
 
 
-def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
+def record_intent(call: Call[schemas.RecordIntent, None]) -> schemas.IntentRecorded | schemas.MulticallIntentRecorded:
     payable, announced = flows.record(
         call.services, call.path["token"], Viewer.of(call.caller), call.body.draft()
     )
@@ -27,7 +21,7 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
         optional["safePaymentDeadline"] = int(announced.deadline.timestamp())
     if announced.payer_address is not None:
         optional["payerAddress"] = announced.payer_address
-    return IntentRecorded(
+    return schemas.IntentRecorded(
         intentId=announced.announced_id,
         paymentReference=payable.requests[0].payment_reference,
         txHash=announced.transaction_hash,
@@ -37,10 +31,10 @@ def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallI
 
 
 def _of_multicall(
-    body: RecordIntent, token: str, announced: AnnouncedTransaction, indices: list[dict[str, Any]]
-) -> MulticallIntentRecorded:
+    body: schemas.RecordIntent, token: str, announced: AnnouncedTransaction, indices: list[dict[str, Any]]
+) -> schemas.MulticallIntentRecorded:
     optional = {} if announced.safe_tx_hash is None else {"safeTxHash": announced.safe_tx_hash}
-    return MulticallIntentRecorded(
+    return schemas.MulticallIntentRecorded(
         receiptId=announced.announced_id,
         multicallId=token,
         parentToken=token,
@@ -54,6 +48,6 @@ def _of_multicall(
     )
 
 
-def withdraw_intent(call: Call[None, None]) -> IntentWithdrawn:
+def withdraw_intent(call: Call[None, None]) -> schemas.IntentWithdrawn:
     announced = flows.withdraw(call.services, call.path["token"], Viewer.of(call.caller))
-    return IntentWithdrawn(intentId=announced.announced_id, status="lapsed")
+    return schemas.IntentWithdrawn(intentId=announced.announced_id, status="lapsed")

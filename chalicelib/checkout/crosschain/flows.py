@@ -16,15 +16,7 @@ from chalicelib.checkout.rules import Cart, PayOptions
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.flows import QuoteFailure
 from chalicelib.crosschain.service.router.rules import Purpose, Route
-from chalicelib.crosschain.service.sources.rules import (
-    Payer,
-    check_bridged,
-    is_own,
-    payer_of,
-    purpose_of,
-    question_for,
-    source_for,
-)
+from chalicelib.crosschain.service.sources import rules as source_rules
 from chalicelib.payments.links.multicalls.children import Child, MulticallRefused, Reason, check_count
 from chalicelib.payments.links.multicalls.rules import ExecutionKind, execution_kind
 from chalicelib.payments.links.records import Link, PayableLink
@@ -44,12 +36,14 @@ def find_routes(services: Services, cart: Cart, options: PayOptions) -> tuple[Ro
     if cart.children and cart.link is not None:
         return _find_routes_of_children(services, cart.link, cart, options)
     position = cart.positions[0]
-    source = source_for(position.due.token, options.source)
+    source = source_rules.source_for(position.due.token, options.source)
     if source is None:
         return ()
-    payer = payer_of(options.wallet, options.eoa_wallet)
-    check_bridged(position)
-    return (router.quote(services, question_for(position, source, payer), purpose_of(position)),)
+    payer = source_rules.payer_of(options.wallet, options.eoa_wallet)
+    source_rules.check_bridged(position)
+    return (
+        router.quote(services, source_rules.question_for(position, source, payer), source_rules.purpose_of(position)),
+    )
 
 
 def _find_routes_of_children(
@@ -66,18 +60,18 @@ def _find_routes_of_children(
         raise BadRequest(
             "These children are paid from one source, by a route to each: give chain and token, such as BASE and USDC"
         )
-    if source is None or all(is_own(each.due.token, source) for each in positions):
+    if source is None or all(source_rules.is_own(each.due.token, source) for each in positions):
         return ()
     if link.execution_kind == ExecutionKind.EVM_SAME_CHAIN:
         raise BadRequest("This multicall was created to be paid on its own network: omit chain and token")
     count = len(positions)
     check_count(count, services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
-    payer = payer_of(options.wallet, options.eoa_wallet)
+    payer = source_rules.payer_of(options.wallet, options.eoa_wallet)
     _refuse(services, children, _find_unsupported(positions, source))
     paying = source_token(source.chain, source.token)
     assert paying is not None, "a route leads from it"
-    bridged = [index for index, each in enumerate(positions) if not is_own(each.due.token, source)]
-    wanted = [question_for(positions[index], paying, payer) for index in bridged]
+    bridged = [index for index, each in enumerate(positions) if not source_rules.is_own(each.due.token, source)]
+    wanted = [source_rules.question_for(positions[index], paying, payer) for index in bridged]
     quoted = router.quotes(services, wanted, Purpose(link.account_id, link.token))
     found = dict(zip(bridged, quoted, strict=True))
     failed = {index: each for index, each in found.items() if isinstance(each, QuoteFailure)}
@@ -90,8 +84,8 @@ def _find_unsupported(positions: Sequence[Position], source: SourceToken) -> dic
     failures = {}
     for index, each in enumerate(positions):
         try:
-            if source_for(each.due.token, source) is not None:
-                check_bridged(each)
+            if source_rules.source_for(each.due.token, source) is not None:
+                source_rules.check_bridged(each)
         except BadRequest as error:
             failures[index] = (Reason.UNSUPPORTED_ROUTE, error.message)
     return failures
@@ -116,7 +110,7 @@ def pay_by_routes(
     source chain alone.
     """
     found = [route for route in routes if route is not None]
-    source, payer = found[0].wanted.source, payer_of(options.wallet, options.eoa_wallet)
+    source, payer = found[0].wanted.source, source_rules.payer_of(options.wallet, options.eoa_wallet)
     chain = services.chains.evm(source.network)
     parts: list[Checkout] = []
     holdings: WalletReading | None = None
@@ -146,7 +140,7 @@ def _through(spender: str, source: Token, routes: Sequence[Route]) -> Checkout:
 def _check_contract_wallet(
     services: Services,
     chain: EvmChain,
-    payer: Payer,
+    payer: source_rules.Payer,
     holdings: WalletReading,
     options: PayOptions,
     destinations: Sequence[Token],

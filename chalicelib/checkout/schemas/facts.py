@@ -12,17 +12,10 @@ from chalicelib.checkout.pipeline import Prepared
 from chalicelib.checkout.resources.schemas import resources_answer
 from chalicelib.checkout.schemas.pay import BatchCallAnswer, CallsAnswer, ConversionAnswer, FeeAnswer, InsufficientToken
 from chalicelib.checkout.schemas.routes_taken import route_facts, with_sender
+from chalicelib.payments import transactions
 from chalicelib.payments.payable.rules import Converted, Position
 from chalicelib.payments.rates.rules import rate_text
 from chalicelib.payments.requests.rules import amount_text
-from chalicelib.payments.transactions import (
-    SafeTransactionAnswer,
-    SimulatedStepAnswer,
-    SimulationAnswer,
-    TransactionAnswer,
-    explanation_answer,
-    transaction_answer,
-)
 from chalicelib.platform.settings import ValueForm
 
 _EVM_DECIMALS, _TRON_DECIMALS = 18, 6
@@ -111,7 +104,7 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         "needsApproval": bool(checkout.approvals),
         "approvalTransactionsCount": len(checkout.approvals),
         "routeType": "crosschain" if prepared.routes else "samechain",
-        "explanation": [explanation_answer(each) for each in prepared.explanations],
+        "explanation": [transactions.explanation_answer(each) for each in prepared.explanations],
     }
     if prepared.resources is not None:
         facts["resources"] = resources_answer(prepared.resources)
@@ -126,9 +119,9 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         facts |= _wallet_facts(prepared, prepared.holdings)
     if prepared.eoa is not None:
         facts["eoaApprovalRequired"] = bool(prepared.eoa.approvals)
-        facts["eoaExplanation"] = [explanation_answer(each) for each in prepared.eoa.explanations]
+        facts["eoaExplanation"] = [transactions.explanation_answer(each) for each in prepared.eoa.explanations]
     if prepared.safe_explanation is not None:
-        facts["safeExplanation"] = explanation_answer(prepared.safe_explanation)
+        facts["safeExplanation"] = transactions.explanation_answer(prepared.safe_explanation)
     return facts
 
 
@@ -176,10 +169,12 @@ def wallet_fields(prepared: Prepared, value_form: ValueForm) -> dict[str, Any]:
     """The fields for smart accounts and Safes; absent for other wallets."""
     fields: dict[str, Any] = {}
     if prepared.eoa is not None:
-        fields["eoaApprovalTransactions"] = [transaction_answer(each, value_form) for each in prepared.eoa.approvals]
+        fields["eoaApprovalTransactions"] = [
+            transactions.transaction_answer(each, value_form) for each in prepared.eoa.approvals
+        ]
     if prepared.safe_transaction is not None:
         safe = prepared.safe_transaction
-        fields["safeTransaction"] = SafeTransactionAnswer(
+        fields["safeTransaction"] = transactions.SafeTransactionAnswer(
             to=safe.to, value=str(safe.value), data=safe.data, operation=safe.operation
         )
     return fields
@@ -193,9 +188,9 @@ def choose_value_form(prepared: Prepared, on_evm: ValueForm) -> ValueForm:
     return "plain" if prepared.on_tron else on_evm
 
 
-def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[TransactionAnswer]:
+def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[transactions.TransactionAnswer]:
     """The transactions in the order they are signed; on Tron with their fee limits."""
-    answers = [transaction_answer(each, value_form) for each in prepared.checkout.transactions]
+    answers = [transactions.transaction_answer(each, value_form) for each in prepared.checkout.transactions]
     if prepared.routes:
         return with_sender(prepared, answers)
     if not prepared.on_tron:
@@ -205,14 +200,14 @@ def transaction_answers(prepared: Prepared, value_form: ValueForm) -> list[Trans
     return [answer.model_copy(update={"feeLimit": limit}) for answer, limit in zip(answers, limits, strict=True)]
 
 
-def _simulation(simulation: Simulation) -> SimulationAnswer:
+def _simulation(simulation: Simulation) -> transactions.SimulationAnswer:
     steps = [
-        SimulatedStepAnswer(index=index, success=step.success, revertReason=step.reason, gas=step.gas)
+        transactions.SimulatedStepAnswer(index=index, success=step.success, revertReason=step.reason, gas=step.gas)
         for index, step in enumerate(simulation.steps)
     ]
     outcomes = {step.success for step in simulation.steps}
     success = next((outcome for outcome in (False, None) if outcome in outcomes), True)
-    return SimulationAnswer(method=simulation.method, success=success, steps=steps)
+    return transactions.SimulationAnswer(method=simulation.method, success=success, steps=steps)
 
 
 def _insufficient(token: Token, debit: BaseUnits, holdings: WalletReading) -> InsufficientToken:

@@ -17,19 +17,10 @@ from chalicelib.checkout.flows import Description
 from chalicelib.commerce.service.terms import CommerceFacts, commerce_facts
 from chalicelib.crosschain.service.sources.balances import Sources, tokens_of
 from chalicelib.crosschain.service.sources.rules import on_source
+from chalicelib.payments.links import schemas
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, fee_plan_or_null
 from chalicelib.payments.links.records import PayableLink, PaymentType
-from chalicelib.payments.links.schemas import (
-    ChainAnswer,
-    CrosschainIntentAnswer,
-    DestinationAnswer,
-    SentTransactionAnswer,
-    answers_of_sent,
-    chain_answer,
-    crosschain_answers,
-    destination_answer,
-)
 from chalicelib.payments.links.sent_transactions import MAX_ASKED
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.names.schemas import shown_name
@@ -105,7 +96,7 @@ class LinkAnswer(Output):
         description="pending: only a link that can be paid is answered with 200, or a commerce payment that is held"
     )
     network: str = Field(description="Of all its requests")
-    chain: ChainAnswer
+    chain: schemas.ChainAnswer
     reference: str | None = Field(description="The merchant's own name for it")
     requestIds: list[str] = Field(description="Its requests")
     redirectUrl: str | None = Field(description="Where the payment page leads afterwards")
@@ -124,10 +115,10 @@ class LinkAnswer(Output):
         description="With `wallet`: what it has and needs, by network label and token symbol. On Tron also without: "
         "then what a wallet needs that has nothing, unless a rate would have to be held for it",
     )
-    crosschainIntents: list[CrosschainIntentAnswer] = Field(
+    crosschainIntents: list[schemas.CrosschainIntentAnswer] = Field(
         default_factory=unsent, description="Payments from other chains that did not pay it; absent without any"
     )
-    sentTransactions: list[SentTransactionAnswer] = Field(
+    sentTransactions: list[schemas.SentTransactionAnswer] = Field(
         default_factory=unsent,
         description=(
             "Transactions that can still pay the link, though they do not lock it any more; or of a link that is paid, "
@@ -156,7 +147,7 @@ class SecurePaymentAnswer(LinkAnswer):
     isNativeCurrency: bool
     decimals: int = Field(description="Of the payment currency")
     paymentReference: str
-    destination: DestinationAnswer
+    destination: schemas.DestinationAnswer
     paidAmount: str
     remainingAmount: str
     commerce: CommerceFacts | None = Field(None, description="Of a commerce payment: who may take how much until when")
@@ -180,7 +171,7 @@ class BatchPaymentAnswer(LinkAnswer):
     isNativeCurrency: list[bool] = Field(description="Whether it is the network's own coin")
     decimals: list[int] = Field(description="Of the payment currencies")
     paymentReferences: list[str] = Field(description="The references in the calldata")
-    destinations: list[DestinationAnswer] = Field(description="Where each is paid")
+    destinations: list[schemas.DestinationAnswer] = Field(description="Where each is paid")
     paidAmounts: list[str] = Field(description="What is paid of each")
     remainingAmounts: list[str] = Field(description="What is left of each")
 
@@ -194,13 +185,13 @@ def secure_payment_answer(
     """
     payable = description.payable
     facts = {**_link_facts(payable), **_payment_options(description)}
-    facts["chain"] = chain_answer(payable.requests[0].network, confirmations)
+    facts["chain"] = schemas.chain_answer(payable.requests[0].network, confirmations)
     facts["branding"] = LinkBranding.of(description.branding)
     facts["merchant"] = MerchantAnswer.of(description.merchant)
-    if bridge_transfers := crosschain_answers(payable):
+    if bridge_transfers := schemas.crosschain_answers(payable):
         facts["crosschainIntents"] = bridge_transfers
     if description.sent:
-        facts["sentTransactions"] = answers_of_sent(description.sent)
+        facts["sentTransactions"] = schemas.answers_of_sent(description.sent)
     if payable.link.payment_type is PaymentType.SINGLE:
         if payable.commerce is not None and description.commerce is not None:
             facts["commerce"] = commerce_facts(payable.commerce, description.commerce)
@@ -236,7 +227,7 @@ def _request_facts(request: Request) -> dict[str, Any]:
         "isNativeCurrency": token.is_native,
         "decimals": token.decimals,
         "paymentReference": request.payment_reference,
-        "destination": destination_answer(request),
+        "destination": schemas.destination_answer(request),
         "paidAmount": amount_text(request.paid, request),
         "remainingAmount": amount_text(remaining(request), request),
     }

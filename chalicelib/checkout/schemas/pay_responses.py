@@ -5,16 +5,8 @@ from typing import Any
 from chalicelib.base.money import format_amount
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.checkout.pipeline import Prepared
+from chalicelib.checkout.schemas import pay
 from chalicelib.checkout.schemas.facts import batch_facts, single_facts, transaction_answers, wallet_fields
-from chalicelib.checkout.schemas.pay import (
-    BatchMetadata,
-    BatchPayAnswer,
-    MulticallChildAnswer,
-    MulticallMetadata,
-    MulticallPayAnswer,
-    PayAnswer,
-    PayMetadata,
-)
 from chalicelib.checkout.schemas.routes_taken import bundle_facts, destination_call, raw_step
 from chalicelib.commerce.service.terms import commerce_terms
 from chalicelib.crosschain.service.router.rules import Route
@@ -25,7 +17,7 @@ from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.settings import ValueForm
 
 
-def pay_answer(made: Prepared, value_form: ValueForm) -> PayAnswer | BatchPayAnswer | MulticallPayAnswer:
+def pay_answer(made: Prepared, value_form: ValueForm) -> pay.PayAnswer | pay.BatchPayAnswer | pay.MulticallPayAnswer:
     """The response to `/pay`, transactions in the order they are signed; its model depends on the link's kind."""
     kind = _link(made).payment_type
     if kind is PaymentType.SINGLE:
@@ -41,11 +33,11 @@ def pay_answer(made: Prepared, value_form: ValueForm) -> PayAnswer | BatchPayAns
     if made.pays_here:
         shared["batchPaymentTransaction"] = answers[first_payment]
     if kind is PaymentType.BATCH:
-        return BatchPayAnswer(paymentType="batch", metadata=BatchMetadata(**batch_facts(made)), **shared)
-    return MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
+        return pay.BatchPayAnswer(paymentType="batch", metadata=pay.BatchMetadata(**batch_facts(made)), **shared)
+    return pay.MulticallPayAnswer(paymentType="multicall", **shared, **_multicall_facts(made))
 
 
-def single_answer(made: Prepared, value_form: ValueForm) -> PayAnswer:
+def single_answer(made: Prepared, value_form: ValueForm) -> pay.PayAnswer:
     """The response to `/pay` of a link of one payment."""
     facts = single_facts(made)
     payable = made.cart.payable
@@ -53,11 +45,11 @@ def single_answer(made: Prepared, value_form: ValueForm) -> PayAnswer:
         facts["commerce"] = commerce_terms(payable.commerce)
     if made.routes:
         facts["rawStep"] = raw_step(made, _link(made).token)
-    return PayAnswer(
+    return pay.PayAnswer(
         paymentType="single",
         transactions=transaction_answers(made, value_form),
         feeBundle=None,
-        metadata=PayMetadata(**facts),
+        metadata=pay.PayMetadata(**facts),
         **wallet_fields(made, value_form),
     )
 
@@ -98,7 +90,7 @@ def _multicall_facts(made: Prepared) -> dict[str, Any]:
         "references": [child.paymentReference for child in children],
         "destinationCalls": [destination_call(route) for route in routes if route is not None],
         "feeBundle": None,
-        "metadata": MulticallMetadata(**facts),
+        "metadata": pay.MulticallMetadata(**facts),
     }
 
 
@@ -108,12 +100,12 @@ def _kind(prepared: Prepared, token: Token) -> ExecutionKind:
     return ExecutionKind.TRON_BATCH if token.network == "tron" else ExecutionKind.EVM_SAME_CHAIN
 
 
-def _child(position: int, part: PayableLink, source: Token, route: Route | None) -> MulticallChildAnswer:
+def _child(position: int, part: PayableLink, source: Token, route: Route | None) -> pay.MulticallChildAnswer:
     """A child that is paid in `source`, by a route if there is one."""
     request: Request = part.requests[0]
     token = currency_of(request)
     called = {} if route is None else {"destinationCall": destination_call(route)}
-    return MulticallChildAnswer.from_record(
+    return pay.MulticallChildAnswer.from_record(
         request,
         position=position,
         securePaymentToken=part.link.token,

@@ -9,19 +9,7 @@ from chalicelib.chains.calldata.checkout import TRANSFER_GAS
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.checkout.crosschain.step_ids import Step
 from chalicelib.checkout.pipeline import Prepared
-from chalicelib.checkout.schemas.crosschain import (
-    BridgeDeadline,
-    BridgeFee,
-    CostBreakdown,
-    CostTotals,
-    DeadlineBreakdown,
-    DestinationCall,
-    FundingStatus,
-    NativeFee,
-    RawStep,
-    StepAction,
-    StepToken,
-)
+from chalicelib.checkout.schemas import crosschain
 from chalicelib.crosschain.service.router.rules import Route
 from chalicelib.crosschain.service.sources.rules import cost_of
 from chalicelib.payments.transactions import TransactionAnswer
@@ -66,30 +54,30 @@ def routes_of(prepared: Prepared) -> list[Route]:
     return [route for route in prepared.routes if route is not None]
 
 
-def raw_step(prepared: Prepared, link_token: str) -> RawStep:
+def raw_step(prepared: Prepared, link_token: str) -> crosschain.RawStep:
     """The route of a link as a step, made of what was verified."""
     (route,) = routes_of(prepared)
     wanted = route.wanted
-    return RawStep(
+    return crosschain.RawStep(
         id=Step.of(link_token, wanted.source, prepared.options).text,
         type="lifi",
         tool=route.tool,
-        action=StepAction(
+        action=crosschain.StepAction(
             fromChainId=wanted.source.chain_id,
-            fromToken=StepToken.from_record(wanted.source),
+            fromToken=crosschain.StepToken.from_record(wanted.source),
             fromAmount=str(route.source_amount),
             fromAddress=wanted.payer,
             toChainId=wanted.destination.chain_id,
-            toToken=StepToken.from_record(wanted.destination),
+            toToken=crosschain.StepToken.from_record(wanted.destination),
             toAddress=wanted.call.to,
         ),
     )
 
 
-def destination_call(route: Route) -> DestinationCall:
+def destination_call(route: Route) -> crosschain.DestinationCall:
     """The call that pays at the end of a route."""
     token, call = route.wanted.destination, route.wanted.call
-    return DestinationCall(
+    return crosschain.DestinationCall(
         network=token.network,
         chain=require_network(token.network).label,
         chainId=token.chain_id,
@@ -116,14 +104,16 @@ def _deadlines(prepared: Prepared) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "quoteFetchedAt": iso(min(route.fetched_at for route in routes)),
         "executionDeadline": deadline,
-        "executionDeadlineBreakdown": DeadlineBreakdown(bridge=BridgeDeadline(deadline=deadline, source="decoded")),
+        "executionDeadlineBreakdown": crosschain.DeadlineBreakdown(
+            bridge=crosschain.BridgeDeadline(deadline=deadline, source="decoded")
+        ),
     }
     if prepared.options.is_safe:
         facts["safePaymentDeadline"] = deadline
     return facts
 
 
-def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
+def _costs(prepared: Prepared, route: Route) -> crosschain.CostBreakdown:
     holdings, checkout = prepared.holdings, prepared.checkout
     assert holdings is not None, "a route is quoted for a wallet, which was read"
     funds = prepared.eoa.holdings if prepared.eoa else holdings
@@ -131,9 +121,9 @@ def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
     has_tokens = funds.balance_of(source) >= route.source_amount
     cost = format_amount(cost_of(route), source.decimals)
 
-    def fee(gas: int) -> NativeFee:
+    def fee(gas: int) -> crosschain.NativeFee:
         chain, units = require_network(source.network), BaseUnits(gas * holdings.gas_price)
-        return NativeFee(
+        return crosschain.NativeFee(
             required=gas > 0,
             currency=chain.coin.symbol,
             amountNative=format_amount(units, chain.coin.decimals),
@@ -141,19 +131,19 @@ def _costs(prepared: Prepared, route: Route) -> CostBreakdown:
         )
 
     approving, all_gas = fee(checkout.gas - route.gas), fee(checkout.gas)
-    return CostBreakdown(
+    return crosschain.CostBreakdown(
         approvalFee=approving,
         paymentGasFee=fee(route.gas),
         totalGasFee=all_gas,
-        bridgeFee=BridgeFee(
+        bridgeFee=crosschain.BridgeFee(
             required=True, currency=source.symbol, amount=cost, amountUsd=cost, hasEnoughBalance=has_tokens
         ),
-        fundingStatus=FundingStatus(
+        fundingStatus=crosschain.FundingStatus(
             hasEnoughPaymentToken=has_tokens,
             hasEnoughApprovalGas=approving.hasEnoughBalance,
             hasEnoughOverall=has_tokens and all_gas.hasEnoughBalance,
         ),
-        totals=CostTotals(
+        totals=crosschain.CostTotals(
             paymentAmount=format_amount(wanted.amount, wanted.destination.decimals),
             paymentCurrency=wanted.destination.id,
             sourceAmount=format_amount(route.source_amount, source.decimals),

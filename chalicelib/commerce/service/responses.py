@@ -11,25 +11,14 @@ from chalicelib.commerce.core.expiry import next_expiry
 from chalicelib.commerce.core.records import CommercePayment, EntryState, EscrowEntry, PendingOperation
 from chalicelib.commerce.core.rules import WHILE, can_capture, can_refund, can_void
 from chalicelib.commerce.core.rules import CommerceStatus as Status
+from chalicelib.commerce.service import schemas
 from chalicelib.commerce.service.calls import token_address
 from chalicelib.commerce.service.flows import Created, Found, ToSend
 from chalicelib.commerce.service.operations import BY_KIND
-from chalicelib.commerce.service.schemas import (
-    CommerceCalldata,
-    CommerceCreated,
-    CommerceEvent,
-    CommerceStatus,
-    EscrowTransaction,
-    EventType,
-    PayerSignatures,
-    PaymentInfoAnswer,
-    Permit2ToSign,
-    TypedDataToSign,
-)
 from chalicelib.commerce.service.terms import expiries, state_fields
 from chalicelib.payments.links.schemas import page_url
 
-_TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
+_TYPES: dict[EscrowEventKind, tuple[schemas.EventType, ...]] = {
     EscrowEventKind.AUTHORIZED: ("AUTHORIZED",),
     EscrowEventKind.CHARGED: ("AUTHORIZED", "CAPTURED"),
     EscrowEventKind.CAPTURED: ("CAPTURED",),
@@ -39,10 +28,10 @@ _TYPES: dict[EscrowEventKind, tuple[EventType, ...]] = {
 }
 
 
-def answer_created(created: Created, pay_url: str) -> CommerceCreated:
+def answer_created(created: Created, pay_url: str) -> schemas.CommerceCreated:
     payment, options = created.payment, created.options
     transactions = options.transactions if options is not None else ()
-    return CommerceCreated(
+    return schemas.CommerceCreated(
         **_calldata(payment, payment.buyer, transactions),
         signatures=_signatures(created),
         paymentInfo=_info(payment),
@@ -53,13 +42,13 @@ def answer_created(created: Created, pay_url: str) -> CommerceCreated:
     )
 
 
-def calldata_answer(made: ToSend) -> CommerceCalldata:
-    return CommerceCalldata(**_calldata(made.payment, made.sender, made.transactions))
+def calldata_answer(made: ToSend) -> schemas.CommerceCalldata:
+    return schemas.CommerceCalldata(**_calldata(made.payment, made.sender, made.transactions))
 
 
-def status_answer(found: Found, now: datetime) -> CommerceStatus:
+def status_answer(found: Found, now: datetime) -> schemas.CommerceStatus:
     payment, status = found.payment, found.status
-    return CommerceStatus.from_record(
+    return schemas.CommerceStatus.from_record(
         payment,
         status=status.value,
         **state_fields(payment),
@@ -96,7 +85,7 @@ def answer_executed(request_id: str, done: PendingOperation) -> dict[str, Any]:
     }
 
 
-def _events(found: Found) -> list[CommerceEvent]:
+def _events(found: Found) -> list[schemas.CommerceEvent]:
     posted = [each for each in found.entries if each.state is EntryState.POSTED]
     events = [_event(each, kind) for each in posted for kind in _TYPES.get(each.kind, ())]
     payment = found.payment
@@ -107,8 +96,8 @@ def _events(found: Found) -> list[CommerceEvent]:
     return events
 
 
-def _event(entry: EscrowEntry, kind: EventType) -> CommerceEvent:
-    return CommerceEvent(
+def _event(entry: EscrowEntry, kind: schemas.EventType) -> schemas.CommerceEvent:
+    return schemas.CommerceEvent(
         type=kind,
         timestamp=iso(entry.at),
         transactionHash=entry.tx_hash,
@@ -117,8 +106,8 @@ def _event(entry: EscrowEntry, kind: EventType) -> CommerceEvent:
     )
 
 
-def _without_transaction(kind: EventType, at: datetime) -> CommerceEvent:
-    return CommerceEvent(type=kind, timestamp=iso(at), transactionHash=None, blockNumber=None, amount=None)
+def _without_transaction(kind: schemas.EventType, at: datetime) -> schemas.CommerceEvent:
+    return schemas.CommerceEvent(type=kind, timestamp=iso(at), transactionHash=None, blockNumber=None, amount=None)
 
 
 def _calldata(payment: CommercePayment, sender: str | None, transactions: tuple[Transaction, ...]) -> dict[str, Any]:
@@ -134,23 +123,23 @@ def _calldata(payment: CommercePayment, sender: str | None, transactions: tuple[
     }
 
 
-def _transaction(made: Transaction) -> EscrowTransaction:
-    return EscrowTransaction(to=made.to, data=made.data, value="0")
+def _transaction(made: Transaction) -> schemas.EscrowTransaction:
+    return schemas.EscrowTransaction(to=made.to, data=made.data, value="0")
 
 
-def _signatures(created: Created) -> PayerSignatures:
+def _signatures(created: Created) -> schemas.PayerSignatures:
     options = created.options
     if options is None:
-        return PayerSignatures(erc3009=None, permit2=None)
-    erc3009 = TypedDataToSign(typedData=options.erc3009) if options.erc3009 is not None else None
+        return schemas.PayerSignatures(erc3009=None, permit2=None)
+    erc3009 = schemas.TypedDataToSign(typedData=options.erc3009) if options.erc3009 is not None else None
     permit2 = None
     if options.permit2 is not None and options.approval is not None:
-        permit2 = Permit2ToSign(typedData=options.permit2, approval=_transaction(options.approval))
-    return PayerSignatures(erc3009=erc3009, permit2=permit2)
+        permit2 = schemas.Permit2ToSign(typedData=options.permit2, approval=_transaction(options.approval))
+    return schemas.PayerSignatures(erc3009=erc3009, permit2=permit2)
 
 
-def _info(payment: CommercePayment) -> PaymentInfoAnswer:
-    return PaymentInfoAnswer.from_record(
+def _info(payment: CommercePayment) -> schemas.PaymentInfoAnswer:
+    return schemas.PaymentInfoAnswer.from_record(
         payment,
         payer=payment.buyer,
         token=token_address(payment),

@@ -19,24 +19,19 @@ from typing import Any
 from chalicelib.base.errors import BadRequest, Forbidden, PayloadTooLarge, Unauthorized
 from chalicelib.base.frozen import frozen
 from chalicelib.offramp.payers.reports import account_report_of, report_of
-from chalicelib.platform.outbound.compliance import (
-    ProviderAccount,
-    ProviderOrder,
-    ProviderUnavailable,
-    ProviderUser,
-    account_of,
-    object_of,
-    order_of,
-    user_of,
-)
+from chalicelib.platform.outbound import compliance
 from chalicelib.platform.services import Services
 
 TOLERANCE = timedelta(minutes=5)
 """How far the time of an event may be from the present: a copy that is sent later is refused."""
 MAX_KB = 16
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
-Subject = ProviderUser | ProviderAccount | ProviderOrder
-_SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {"user": user_of, "bank_account": account_of, "order": order_of}
+Subject = compliance.ProviderUser | compliance.ProviderAccount | compliance.ProviderOrder
+_SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {
+    "user": compliance.user_of,
+    "bank_account": compliance.account_of,
+    "order": compliance.order_of,
+}
 
 
 @frozen
@@ -57,11 +52,11 @@ def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes)
     if len(raw_body) > MAX_KB * 1024:
         raise PayloadTooLarge(f"The event is larger than {MAX_KB} kB")
     try:
-        event = object_of(raw_body)
+        event = compliance.object_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
         _check_status(subject)
         event_id, account = event["id"], event["account"]
-    except (LookupError, TypeError, ProviderUnavailable):
+    except (LookupError, TypeError, compliance.ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
     if account != services.settings.compliance_account:
         raise Forbidden("The event is of another account")
@@ -82,9 +77,9 @@ def _check_signature(services: Services, headers: Mapping[str, str], raw_body: b
 
 def _check_status(subject: Subject) -> None:
     """Raises ProviderUnavailable for a status that is not documented. Those of orders are checked where they count."""
-    if isinstance(subject, ProviderUser):
+    if isinstance(subject, compliance.ProviderUser):
         report_of(subject)
-    elif isinstance(subject, ProviderAccount):
+    elif isinstance(subject, compliance.ProviderAccount):
         account_report_of(subject)
 
 

@@ -21,13 +21,7 @@ from chalicelib.chains.catalogue.contracts import payment_contracts
 from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.crosschain.core.records import LONGEST_QUOTE, BridgeTransfer
-from chalicelib.payments.announcements.rules import (
-    MIN_CHECK_DELAY,
-    ends_unpaid,
-    gather_announced,
-    is_same,
-    merge_announced,
-)
+from chalicelib.payments.announcements import rules
 from chalicelib.payments.links.errors import LinkClosed, LinkLocked, WrongWallet
 from chalicelib.payments.links.records import (
     AnnouncedStatus,
@@ -216,7 +210,7 @@ def create_announced_transaction(
         status=AnnouncedStatus.PENDING,
         created_at=now,
         ends_at=ends_at,
-        check_at=now + MIN_CHECK_DELAY,
+        check_at=now + rules.MIN_CHECK_DELAY,
         is_public=start.is_public,
         account_id=payable.link.account_id,
         proof=start.proof,
@@ -238,14 +232,14 @@ def admit_announced(
     """
     before = payable.announcements
     known = before.all if before else ()
-    same = next((each for each in known if each.status is AnnouncedStatus.PENDING and is_same(each, new)), None)
+    same = next((each for each in known if each.status is AnnouncedStatus.PENDING and rules.is_same(each, new)), None)
     if same is not None:
         bounded = min(new.ends_at, same.created_at + lifetime) if new.is_public else new.ends_at
-        announced = merge_announced(same, replace(new, ends_at=bounded))
-        return gather_announced(before, (announced if each is same else each for each in known)), announced
-    if any(each.status in _RETURNED and is_same(each, new) for each in known):
+        announced = rules.merge_announced(same, replace(new, ends_at=bounded))
+        return rules.gather_announced(before, (announced if each is same else each for each in known)), announced
+    if any(each.status in _RETURNED and rules.is_same(each, new) for each in known):
         raise BadRequest("The payer has this payment back: get the transactions from /pay again")
-    if any(each.status in _NONCE_USED and is_same(each, new) for each in known):
+    if any(each.status in _NONCE_USED and rules.is_same(each, new) for each in known):
         raise BadRequest(
             "This transaction failed or was replaced: get the transactions from /pay again"
             if new.safe_tx_hash is None
@@ -263,7 +257,7 @@ def admit_announced(
         new = replace(new, locks=False)
     elif new.is_public:
         claims += new.proof not in _VOUCHED
-    return replace(gather_announced(before, (*known, new)), public_claims=claims), new
+    return replace(rules.gather_announced(before, (*known, new)), public_claims=claims), new
 
 
 def _has_room(known: tuple[AnnouncedTransaction, ...], new: AnnouncedTransaction, claims: int) -> bool:
@@ -274,7 +268,9 @@ def _has_room(known: tuple[AnnouncedTransaction, ...], new: AnnouncedTransaction
     if new.proof is Proof.SENT:
         return True
     if new.proof is Proof.PROPOSED:
-        earlier = (each for each in known if each.is_public and each.proof is Proof.PROPOSED and ends_unpaid(each))
+        earlier = (
+            each for each in known if each.is_public and each.proof is Proof.PROPOSED and rules.ends_unpaid(each)
+        )
         return sum(same_address(str(each.wallet), str(new.wallet)) for each in earlier) < MAX_PER_SAFE
     return claims < (MAX_CLAIMS if new.proof is None else MAX_COMPUTED)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.errors import Forbidden
-from chalicelib.payments.links import flows, reading
+from chalicelib.payments.links import flows, reading, schemas
 from chalicelib.payments.links.fees.rules import plan_of, preview
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer, fee_plan_or_null
 from chalicelib.payments.links.list_schemas import LinksPage, LinksPagination, ListedLink, LookupQuery
@@ -13,33 +13,23 @@ from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
 from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentType
 from chalicelib.payments.links.rules import shown_status, status_at
-from chalicelib.payments.links.schemas import (
-    Branding,
-    CreateSecurePayment,
-    SecurePaymentCreated,
-    SecurePaymentFound,
-    SecurePaymentUpdated,
-    UpdateSecurePayment,
-    destination_answer,
-    page_url,
-)
 from chalicelib.platform.access.ownership import Use, finds_links, may
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.storage.pages import page_after
 
 
-def create_secure_payment(call: Call[CreateSecurePayment, None]) -> SecurePaymentCreated:
+def create_secure_payment(call: Call[schemas.CreateSecurePayment, None]) -> schemas.SecurePaymentCreated:
     payable = flows.create(call.services, call.caller.owner, call.body.draft())
-    return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
+    return schemas.SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 
-def update_secure_payment(call: Call[UpdateSecurePayment, None]) -> SecurePaymentUpdated:
+def update_secure_payment(call: Call[schemas.UpdateSecurePayment, None]) -> schemas.SecurePaymentUpdated:
     token, viewer = call.path["token"], reading.Viewer.of(call.caller)
     payable = flows.change_expiry(call.services, token, viewer, call.actor, call.body.expires_at)
-    return SecurePaymentUpdated.from_record(payable.link)
+    return schemas.SecurePaymentUpdated.from_record(payable.link)
 
 
-def look_up_secure_payment(call: Call[None, LookupQuery]) -> SecurePaymentFound | LinksPage:
+def look_up_secure_payment(call: Call[None, LookupQuery]) -> schemas.SecurePaymentFound | LinksPage:
     if not finds_links(call.caller):
         raise Forbidden(
             "A client ID is public, and the response has the tokens of links: send an API key, or sign in for a session"
@@ -69,7 +59,7 @@ def _page(call: Call[None, LookupQuery]) -> LinksPage:
     return LinksPage(securePayments=links, pagination=paging)
 
 
-def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFound:
+def _look_up(call: Call[None, LookupQuery], request_id: str) -> schemas.SecurePaymentFound:
     services, now = call.services, call.services.clock()
     payable = reading.load_by_request(services, request_id, reading.Viewer.of(call.caller))
     token = payable.link.token
@@ -81,19 +71,19 @@ def _look_up(call: Call[None, LookupQuery], request_id: str) -> SecurePaymentFou
 
 def _answer_found(
     payable: PayableLink, reason: Reason | None, now: datetime, pay_url: str, branding: PageBranding | None
-) -> SecurePaymentFound:
+) -> schemas.SecurePaymentFound:
     link, first = payable.link, payable.requests[0]
     currencies = {request.currency for request in payable.requests}
     has_one_destination = len({(request.currency, request.payee) for request in payable.requests}) == 1
-    return SecurePaymentFound.from_record(
+    return schemas.SecurePaymentFound.from_record(
         link,
-        securePaymentUrl=page_url(link, pay_url),
+        securePaymentUrl=schemas.page_url(link, pay_url),
         status=shown_status(status_at(link, now)),
         paymentType="batch" if link.payment_type is PaymentType.BATCH else "single",
         payerAddress=None,
         payerKytResults=[],
         payeeKytResults=[],
-        destination=destination_answer(first) if has_one_destination else None,
+        destination=schemas.destination_answer(first) if has_one_destination else None,
         claimedDestination=None,
         orchestratorId=None,
         feePlan=fee_plan_or_null(plan_of(payable)),
@@ -101,7 +91,9 @@ def _answer_found(
         currency=first.currency if len(currencies) == 1 else None,
         executionKind=None,
         identityMode="client_id" if link.client_id else "manual_dashboard",
-        branding=Branding(whitelabelEnabled=branding is not None, source="client_id" if branding else "service"),
+        branding=schemas.Branding(
+            whitelabelEnabled=branding is not None, source="client_id" if branding else "service"
+        ),
         childExecutable=reason is None,
         blockReason=reason,
     )

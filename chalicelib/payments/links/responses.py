@@ -5,16 +5,8 @@ from typing import Any
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.branding.rules import link_branding
 from chalicelib.chains.catalogue.networks import require_network
+from chalicelib.payments.links import errors
 from chalicelib.payments.links.bridge_transfers import answer_bridge_transfers
-from chalicelib.payments.links.errors import (
-    LinkAwaitingChain,
-    LinkBeingSigned,
-    LinkClosed,
-    LinkCompleted,
-    LinkLocked,
-    TronBatchRefused,
-    WrongWallet,
-)
 from chalicelib.payments.links.records import AnnouncedTransaction, LinkStatus, PayableLink
 from chalicelib.payments.links.sent_transactions import answer_sent, shown_hash
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -22,7 +14,7 @@ from chalicelib.platform.http.errors import details_of
 
 
 @details_of.register
-def _(error: LinkCompleted) -> dict[str, Any]:
+def _(error: errors.LinkCompleted) -> dict[str, Any]:
     paid = [
         {"requestId": each.request_id, "hasBeenPaid": True, "txHash": each.tx_hash} for each in error.payable.requests
     ]
@@ -32,7 +24,7 @@ def _(error: LinkCompleted) -> dict[str, Any]:
 
 
 @details_of.register
-def _(error: LinkLocked) -> dict[str, Any]:
+def _(error: errors.LinkLocked) -> dict[str, Any]:
     announcements = error.payable.announcements
     assert announcements is not None, "it waits for one of them"
     statuses = [_answer_lock(request, announcements.first) for request in error.payable.requests]
@@ -42,31 +34,31 @@ def _(error: LinkLocked) -> dict[str, Any]:
 
 
 @details_of.register
-def _(error: LinkBeingSigned) -> dict[str, Any]:
+def _(error: errors.LinkBeingSigned) -> dict[str, Any]:
     facts = _page_facts(error.payable, error.branding)
     ends_at = int(error.ends_at.timestamp())
     return {"code": "being_signed", "status": LinkStatus.PENDING.value, "signingEndsAt": ends_at, **facts}
 
 
 @details_of.register
-def _(error: LinkAwaitingChain) -> dict[str, Any]:
+def _(error: errors.LinkAwaitingChain) -> dict[str, Any]:
     facts = _page_facts(error.payable, error.branding)
     return {"code": LinkStatus.AWAITING_CHAIN.value, "status": LinkStatus.PENDING.value, **facts}
 
 
 @details_of.register
-def _(error: LinkClosed) -> dict[str, Any]:
+def _(error: errors.LinkClosed) -> dict[str, Any]:
     facts = _page_facts(error.payable, error.branding) if error.payable is not None else {}
     return {"status": error.link_status.value, **facts}
 
 
 @details_of.register
-def _(error: WrongWallet) -> dict[str, Any]:
+def _(error: errors.WrongWallet) -> dict[str, Any]:
     return {"creatorWalletAddress": error.creator_wallet}
 
 
 @details_of.register
-def _(error: TronBatchRefused) -> dict[str, Any]:
+def _(error: errors.TronBatchRefused) -> dict[str, Any]:
     return {"advice": error.advice}
 
 

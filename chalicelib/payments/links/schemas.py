@@ -25,19 +25,7 @@ from chalicelib.payments.requests.plain_transfers.schemas import (
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.requests.targets import Item
-from chalicelib.platform.http.fields import (
-    Amount,
-    CurrencyId,
-    DestinationId,
-    Instant,
-    OwnReference,
-    Payee,
-    Percentage,
-    Recipient,
-    ShortText,
-    form,
-    together,
-)
+from chalicelib.platform.http import fields
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 
@@ -75,7 +63,7 @@ class RequestItem(Input):
     """Either `destinationId`, or `payee` with `invoiceCurrency` and `paymentCurrency`."""
 
     model_config = ConfigDict(
-        json_schema_extra=together(
+        json_schema_extra=fields.together(
             {
                 "payee": ["invoiceCurrency", "paymentCurrency"],
                 "invoiceCurrency": ["payee", "paymentCurrency"],
@@ -85,15 +73,15 @@ class RequestItem(Input):
         )
     )
 
-    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
-    destinationId: DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
-    payee: Payee | None = Field(
+    amount: fields.Amount = Field(description="Human-readable decimal amount, greater than 0")
+    destinationId: fields.DestinationId | None = Field(None, description="ERC-7828 id: {interopAddress}:{tokenAddress}")
+    payee: fields.Payee | None = Field(
         None, description="Who is paid, on the currency's network: by address or by a name of ENS"
     )
-    invoiceCurrency: CurrencyId | None = Field(
+    invoiceCurrency: fields.CurrencyId | None = Field(
         None, description="The currency of the amount: a token, or a fiat code such as USD"
     )
-    paymentCurrency: CurrencyId | None = Field(None, description="Which token is paid")
+    paymentCurrency: fields.CurrencyId | None = Field(None, description="Which token is paid")
 
 
 _REDIRECT = {"redirectLabel": ["redirectUrl"]}
@@ -102,12 +90,14 @@ _REDIRECT = {"redirectLabel": ["redirectUrl"]}
 class Redirect(Input):
     """Where the hosted page's button leads after success."""
 
-    model_config = ConfigDict(json_schema_extra=together(_REDIRECT))
+    model_config = ConfigDict(json_schema_extra=fields.together(_REDIRECT))
 
-    redirectUrl: Annotated[str, form(SENT_WEB_URL, "web-url")] | None = Field(
+    redirectUrl: Annotated[str, fields.form(SENT_WEB_URL, "web-url")] | None = Field(
         None, description="An http(s) URL without a user name; kept with what is not ASCII encoded"
     )
-    redirectLabel: Annotated[ShortText, form(_SAFE_LABEL)] | None = Field(None, description="The text on the button")
+    redirectLabel: Annotated[fields.ShortText, fields.form(_SAFE_LABEL)] | None = Field(
+        None, description="The text on the button"
+    )
 
     @field_validator("redirectUrl")
     @classmethod
@@ -136,10 +126,10 @@ class Redirect(Input):
 class AccessPolicy(Input):
     """Not supported: refused if it would restrict who can pay or what is visible."""
 
-    mode: Annotated[str, form(enum=["inherit", "off"])] | None = Field(None, description="inherit or off")
-    hideUntilApproved: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
-    hidePayeeAddress: Annotated[StrictBool, form(const=False)] | None = Field(None, description="Only false")
-    allowedPayerAddresses: Annotated[list[str], form(maxItems=0)] | None = Field(None, description="Only empty")
+    mode: Annotated[str, fields.form(enum=["inherit", "off"])] | None = Field(None, description="inherit or off")
+    hideUntilApproved: Annotated[StrictBool, fields.form(const=False)] | None = Field(None, description="Only false")
+    hidePayeeAddress: Annotated[StrictBool, fields.form(const=False)] | None = Field(None, description="Only false")
+    allowedPayerAddresses: Annotated[list[str], fields.form(maxItems=0)] | None = Field(None, description="Only empty")
 
     @model_validator(mode="after")
     def _restricts_nobody(self) -> Self:
@@ -152,15 +142,17 @@ class AccessPolicy(Input):
 class NewLink(Redirect):
     """The optional fields that all kinds of links share."""
 
-    model_config = ConfigDict(json_schema_extra=together({**_REDIRECT, "feePercentage": ["feeAddress"]}))
+    model_config = ConfigDict(json_schema_extra=fields.together({**_REDIRECT, "feePercentage": ["feeAddress"]}))
 
     @property
     def items_written(self) -> int:
         return 1
 
-    feePercentage: Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
-    feeAddress: Recipient | None = Field(None, description="Required when feePercentage is set")
-    reference: OwnReference = Field(None, description="Your own name for it, such as an invoice number; empty is none")
+    feePercentage: fields.Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
+    feeAddress: fields.Recipient | None = Field(None, description="Required when feePercentage is set")
+    reference: fields.OwnReference = Field(
+        None, description="Your own name for it, such as an invoice number; empty is none"
+    )
     accessPolicy: AccessPolicy | None = None
 
 
@@ -170,7 +162,7 @@ class CreateSecurePayment(NewLink):
     requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)] = Field(
         description="What is paid to whom; several entries make a batch"
     )
-    payerIdentifier: ShortText | None = Field(None, description="Your own name for the payer")
+    payerIdentifier: fields.ShortText | None = Field(None, description="Your own name for the payer")
     plainTransfer: StrictBool | None = Field(None, description=f"{PLAIN_TRANSFER}. For one entry in `requests`")
 
     @property
@@ -184,7 +176,7 @@ class CreateSecurePayment(NewLink):
 
 
 class UpdateSecurePayment(Input):
-    expiresAt: Instant = Field(description="When it can no longer be paid: in the future")
+    expiresAt: fields.Instant = Field(description="When it can no longer be paid: in the future")
 
     @property
     def expires_at(self) -> datetime:

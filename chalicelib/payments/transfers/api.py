@@ -8,30 +8,24 @@ from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, stated_field
 from chalicelib.payments.transactions import TransactionAnswer, explanation_answer, transaction_answer
-from chalicelib.payments.transfers import flows, order_refunds
+from chalicelib.payments.transfers import flows, order_refunds, schemas
 from chalicelib.payments.transfers.flows import ListedTransfer, Listing
 from chalicelib.payments.transfers.refund_offers import RefundOffer
 from chalicelib.payments.transfers.rules import ClassifiedTransfer
-from chalicelib.payments.transfers.schemas import (
-    OrderRefundAnswer,
-    RefundAnswer,
-    RefundRequest,
-    RequestTransfersAnswer,
-    TransferAnswer,
-    TransfersAnswer,
-)
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.settings import ValueForm
 
 
-def list_transfers(call: Call[None, None]) -> TransfersAnswer:
+def list_transfers(call: Call[None, None]) -> schemas.TransfersAnswer:
     listing = flows.list_of_link(call.services, call.path["token"], Viewer.of(call.caller))
-    return TransfersAnswer(token=call.path["token"], transfers=_transfers(call, listing), truncated=listing.truncated)
+    return schemas.TransfersAnswer(
+        token=call.path["token"], transfers=_transfers(call, listing), truncated=listing.truncated
+    )
 
 
-def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
+def list_transfers_of_request(call: Call[None, None]) -> schemas.RequestTransfersAnswer:
     request, listing = flows.list_of_request(call.services, call.path["request_id"], Viewer.of(call.caller))
-    return RequestTransfersAnswer(
+    return schemas.RequestTransfersAnswer(
         requestId=request.request_id,
         paymentReference=request.payment_reference,
         transfers=_transfers(call, listing),
@@ -39,12 +33,12 @@ def list_transfers_of_request(call: Call[None, None]) -> RequestTransfersAnswer:
     )
 
 
-def refund_request(call: Call[RefundRequest, None]) -> OrderRefundAnswer:
+def refund_request(call: Call[schemas.RefundRequest, None]) -> schemas.OrderRefundAnswer:
     name, body = call.path["request_id"], call.body
     made = order_refunds.refund(call.services, name, Viewer.of(call.caller), body.amount, body.to)
     request, offer = made.request, made.offer
     decimals = offer.token.decimals
-    return OrderRefundAnswer(
+    return schemas.OrderRefundAnswer(
         requestId=request.request_id,
         paymentReference=request.payment_reference,
         payer=offer.payer,
@@ -57,16 +51,16 @@ def refund_request(call: Call[RefundRequest, None]) -> OrderRefundAnswer:
     )
 
 
-def _transfers(call: Call[None, None], listing: Listing) -> list[TransferAnswer]:
+def _transfers(call: Call[None, None], listing: Listing) -> list[schemas.TransferAnswer]:
     return [_transfer(each, call.services.settings.value_form("plain")) for each in listing.transfers]
 
 
-def _transfer(listed: ListedTransfer, value_form: ValueForm) -> TransferAnswer:
+def _transfer(listed: ListedTransfer, value_form: ValueForm) -> schemas.TransferAnswer:
     each = listed.classified
     request, transfer, token = each.request, each.transfer, each.token
     invoice = invoice_of(request)
     paid = transfer if isinstance(transfer, Payment) else None
-    return TransferAnswer.from_record(
+    return schemas.TransferAnswer.from_record(
         transfer,
         requestId=request.request_id,
         paymentReference=request.payment_reference,
@@ -109,8 +103,8 @@ def _display_address(transfer: UnmatchedTransfer, address: str) -> str:
     return address_of_log(address, require_network(transfer.network).family)
 
 
-def _refund(refund: RefundOffer, value_form: ValueForm) -> RefundAnswer:
-    return RefundAnswer(
+def _refund(refund: RefundOffer, value_form: ValueForm) -> schemas.RefundAnswer:
+    return schemas.RefundAnswer(
         payer=refund.payer,
         amount=format_amount(refund.amount, refund.token.decimals),
         currency=refund.token.id,

@@ -9,14 +9,8 @@ from typing import Any, Literal
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
 from chalicelib.platform.access import store
 from chalicelib.platform.access.callers import Caller, Member, SentCredential
+from chalicelib.platform.access.credentials import rules as credential_rules
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
-from chalicelib.platform.access.credentials.rules import (
-    check_api_key,
-    check_client_id,
-    check_linked,
-    check_orchestrator_key,
-    credential_hash,
-)
 from chalicelib.platform.access.modes import Mode, Tier
 from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits import store as limit_store
@@ -35,7 +29,7 @@ def anonymous_caller(
     services: Services, origin: str | None, ip_address: str, session_token: str | None = None, reads_ban: bool = True
 ) -> Caller:
     """A caller without a credential, identified by address. One read, of the ban, unless `reads_ban` is False."""
-    sent_session = credential_hash(session_token) if session_token else None
+    sent_session = credential_rules.credential_hash(session_token) if session_token else None
     return replace(_at_address(services, ANONYMOUS, origin, ip_address, reads_ban), sent_session=sent_session)
 
 
@@ -48,9 +42,9 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
     """The caller that the credential belongs to, in one read. Raises Unauthorized or Forbidden."""
     if sent.mode is Mode.CLIENT_ID and sent.secret == services.settings.page_client_id:
         return _page(services, origin, ip_address)
-    secret_hash = credential_hash(sent.secret)
+    secret_hash = credential_rules.credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
-    client_id_hash = credential_hash(sent.client_id) if sent.client_id is not None else None
+    client_id_hash = credential_rules.credential_hash(sent.client_id) if sent.client_id is not None else None
     records = store.records_of(services.store, sent, secret_hash, client_id_hash, digest)
     until, version = _ban_of(records.get(Ban))
     common: _Fields = {
@@ -86,7 +80,7 @@ def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "
     The page, its pictures and its API calls (`link`) have separate counters: any site can make a browser open the page
     with unknown tokens, and that must not ban the browser from the calls that pay.
     """
-    secret_hash = credential_hash(services.settings.page_client_id)
+    secret_hash = credential_rules.credential_hash(services.settings.page_client_id)
     digest = caller_digest(f"{secret_hash}/{purpose}", ip_address)
     until, version = _ban_of(limit_store.ban(services.store, digest))
     return Caller(
@@ -131,11 +125,11 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
     """A client id that is sent with an API key needs no Origin, as servers send none."""
     client: ClientId | None = records.get(ClientId)
     with _naming("x-api-key", _client_id_beside(sent), client is not None):
-        key = check_api_key(records.get(ApiKey), ip_address, services.clock())
+        key = credential_rules.check_api_key(records.get(ApiKey), ip_address, services.clock())
     if sent.client_id is not None:
         default = client.allowed_domains[0] if client and client.allowed_domains else None
         with _naming("x-client-id", "x-api-key"):
-            client = check_client_id(client, common["origin"] or default)
+            client = credential_rules.check_client_id(client, common["origin"] or default)
     common |= {"actor": f"api_key:{key.key_id}", "key_id": key.key_id, "quota": account_quota(key.account_id)}
     common |= {"uses_payment_intents": key.uses_payment_intents}
     return Caller(account_id=key.account_id, tier=key.tier, scopes=key.scopes, client=client, **common)
@@ -143,7 +137,7 @@ def _api_key(services: Services, sent: SentCredential, records: Any, common: _Fi
 
 def _client_id(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
     with _naming("x-client-id"):
-        client = check_client_id(records.get(ClientId), common["origin"])
+        client = credential_rules.check_client_id(records.get(ClientId), common["origin"])
     common |= {
         "actor": f"client_id:{client.client_id}",
         "key_scope": f"{common['digest']}/{common['origin']}",
@@ -159,13 +153,15 @@ def _orchestrator(services: Services, sent: SentCredential, records: Any, common
     Either uses the units of the orchestrator's account, so that it cannot use up those of its merchants.
     """
     with _naming("x-orchestrator-key", _client_id_beside(sent), ClientId in records):
-        key = check_orchestrator_key(records.get(OrchestratorKey))
+        key = credential_rules.check_orchestrator_key(records.get(OrchestratorKey))
     common |= {"actor": f"orchestrator:{key.orchestrator_id}", "orchestrator_id": key.orchestrator_id}
     common |= {"key_id": key.key_id, "tier": key.tier, "quota": account_quota(key.account_id)}
     if sent.client_id is None:
         return Caller(account_id=key.account_id, **common)
     with _naming("x-client-id", "x-orchestrator-key"):
-        client = check_linked(check_client_id(records.get(ClientId), common["origin"]), key)
+        client = credential_rules.check_linked(
+            credential_rules.check_client_id(records.get(ClientId), common["origin"]), key
+        )
     common |= {"uses_payment_intents": client.uses_payment_intents}
     return Caller(account_id=client.account_id, client=client, **common)
 

@@ -26,26 +26,11 @@ from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.presence import check_presence, check_second_factor
 from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
-from chalicelib.platform.http.credentials import (
-    bearer_token,
-    effective_origin,
-    read_credential,
-    refuse_foreign_pages,
-    session_token,
-)
+from chalicelib.platform.http import credentials, responses
 from chalicelib.platform.http.idempotency import run_once
 from chalicelib.platform.http.operation import Operation, PageRoute
 from chalicelib.platform.http.parsing import call_of, check_body
 from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
-from chalicelib.platform.http.responses import (
-    HttpResponse,
-    cors_headers,
-    error_response,
-    limit_headers,
-    preflight_headers,
-    response_of,
-    to_chalice,
-)
 from chalicelib.platform.http.schemas import Input
 from chalicelib.platform.http.view import AnyCall, PageView, Reply, View, Visit, models_of
 from chalicelib.platform.services import Services
@@ -62,43 +47,45 @@ def handle(operation: Operation, view: View, services: Services, request: HttpRe
     if response.status != 500:  # a 500 is logged with its trace
         services.log.info("responded", extra={"status": response.status, **_reason(response)})
     with_session = operation.with_session and not response.is_foreign
-    cors = cors_headers(services.settings, request, with_session)
-    return to_chalice(response, request, cors)
+    cors = responses.cors_headers(services.settings, request, with_session)
+    return responses.to_chalice(response, request, cors)
 
 
 def handle_page(page: PageRoute, view: PageView, services: Services, request: HttpRequest) -> Response:
     """The response to a browser that requests a page or one of its files."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=page.name)
-    return to_chalice(_respond_to_errors(services, lambda: view(Visit(services, request))), request, {})
+    return responses.to_chalice(_respond_to_errors(services, lambda: view(Visit(services, request))), request, {})
 
 
 def preflight(services: Services, request: HttpRequest, methods: Sequence[str], with_session: bool) -> Response:
     """The response to a CORS preflight request (OPTIONS)."""
-    headers = preflight_headers(services.settings, request, ", ".join(methods), with_session)
+    headers = responses.preflight_headers(services.settings, request, ", ".join(methods), with_session)
     return Response("", status_code=204, headers={"x-request-id": request.request_id, **headers})
 
 
 def refuse_method(services: Services, request: HttpRequest, methods: Sequence[str]) -> Response:
     """405 for a method that the path does not have."""
     error = MethodNotAllowed(f"Cannot {request.method} {request.path}: the method is not allowed here")
-    response = error_response(error, {"Allow": ", ".join(methods)})
-    return to_chalice(response, request, cors_headers(services.settings, request, with_session=False))
+    response = responses.error_response(error, {"Allow": ", ".join(methods)})
+    return responses.to_chalice(
+        response, request, responses.cors_headers(services.settings, request, with_session=False)
+    )
 
 
-def _respond_to_errors(services: Services, run: Callable[[], HttpResponse]) -> HttpResponse:
+def _respond_to_errors(services: Services, run: Callable[[], responses.HttpResponse]) -> responses.HttpResponse:
     """The response of `run`, or an error response if it raises."""
     try:
         return run()
     except ServiceError as error:
-        return error_response(error)
+        return responses.error_response(error)
     except WriteConflict:
-        return error_response(Conflict("The record was changed at the same moment: try again"))
+        return responses.error_response(Conflict("The record was changed at the same moment: try again"))
     except Exception:  # the last handler: the failure is logged, and the response shows nothing of it
         services.log.exception("request failed")
-        return error_response(ServiceError("Internal server error"))
+        return responses.error_response(ServiceError("Internal server error"))
 
 
-def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> HttpResponse:
+def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> responses.HttpResponse:
     """Identifies the caller and counts the call. The response headers say how many calls are left."""
     try:
         refuse_repeated_headers(request)
@@ -107,28 +94,30 @@ def _admit(operation: Operation, view: View, services: Services, request: HttpRe
         return _refuse_caller(services, request, error)
     allowances = [count_call(services, caller, operation.rate)] if operation.rate else []
     response = _respond_to_errors(services, lambda: _respond(operation, view, services, caller, request, allowances))
-    return replace(response, headers={**limit_headers(allowances), **response.headers})
+    return replace(response, headers={**responses.limit_headers(allowances), **response.headers})
 
 
 def _caller(operation: Operation, services: Services, request: HttpRequest) -> Caller:
-    sent = read_credential(request, operation.modes)
-    uses_cookie = sent is not None and sent.mode is Mode.SESSION and bearer_token(request.headers) is None
+    sent = credentials.read_credential(request, operation.modes)
+    uses_cookie = sent is not None and sent.mode is Mode.SESSION and credentials.bearer_token(request.headers) is None
     if operation.signs_in or uses_cookie:
-        refuse_foreign_pages(services.settings, request)
+        credentials.refuse_foreign_pages(services.settings, request)
     if sent is not None:
-        return identify(services, sent, effective_origin(services.settings, request, sent), request.ip_address)
-    token = session_token(request.headers)
+        return identify(
+            services, sent, credentials.effective_origin(services.settings, request, sent), request.ip_address
+        )
+    token = credentials.session_token(request.headers)
     return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 
 
-def _refuse_caller(services: Services, request: HttpRequest, error: ServiceError) -> HttpResponse:
+def _refuse_caller(services: Services, request: HttpRequest, error: ServiceError) -> responses.HttpResponse:
     """The error response to a caller without a valid credential. It is counted by address, to limit guessing: 429 above
     the limit."""
     try:
         caller = refuse_caller(services, request.origin, request.ip_address)
-        response = error_response(error, limit_headers([count_call(services, caller, Rate.TIER)]))
+        response = responses.error_response(error, responses.limit_headers([count_call(services, caller, Rate.TIER)]))
     except TooManyRequests as too_many:
-        response = error_response(too_many)
+        response = responses.error_response(too_many)
     return replace(response, is_foreign=isinstance(error, ForeignOrigin))
 
 
@@ -139,7 +128,7 @@ def _respond(
     caller: Caller,
     request: HttpRequest,
     allowances: list[Allowance],
-) -> HttpResponse:
+) -> responses.HttpResponse:
     """Checks what the caller may do and runs the view, once for each idempotency key.
 
     What is left after counting the items that the call writes is added to `allowances`.
@@ -162,19 +151,19 @@ def _respond(
     def count(items: int) -> None:  # now, and not at the time that a resumed request sees
         allowances.extend(count_items(services, caller, items))
 
-    def run(joined: Services) -> HttpResponse:
+    def run(joined: Services) -> responses.HttpResponse:
         try:
             call = call_of(view, joined, caller, request)
         except ServiceError as error:
-            return replace(error_response(error, form=operation.problem_form), is_final=True)
+            return replace(responses.error_response(error, form=operation.problem_form), is_final=True)
         try:
             return _run(operation, view, call, request, count)
         except NotFound as error:
             if operation.looks_up_token:
                 count_unknown_token(services, caller)
-            return error_response(error)
+            return responses.error_response(error)
         except ServiceError as error:
-            return error_response(error, form=operation.problem_form)
+            return responses.error_response(error, form=operation.problem_form)
 
     if operation.is_repeatable:
         return run(services)
@@ -185,7 +174,7 @@ def _respond(
 
 def _run(
     operation: Operation, view: View, call: AnyCall, request: HttpRequest, count: Callable[[int], None]
-) -> HttpResponse:
+) -> responses.HttpResponse:
     if isinstance(call.body, Input):
         count(call.body.items_written)
     if operation.redirects:
@@ -198,13 +187,13 @@ def _run(
     return response
 
 
-def _response(operation: Operation, result: Any) -> HttpResponse:
-    if isinstance(result, HttpResponse):
+def _response(operation: Operation, result: Any) -> responses.HttpResponse:
+    if isinstance(result, responses.HttpResponse):
         return result
     if isinstance(result, Reply):
-        return response_of(result.value, operation.status, result.headers)
-    return response_of(result, operation.status)
+        return responses.response_of(result.value, operation.status, result.headers)
+    return responses.response_of(result, operation.status)
 
 
-def _reason(response: HttpResponse) -> Mapping[str, str]:
+def _reason(response: responses.HttpResponse) -> Mapping[str, str]:
     return {"reason": response.reason[:_MAX_REASON]} if response.reason else {}

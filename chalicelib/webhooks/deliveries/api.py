@@ -3,65 +3,52 @@
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.storage.pages import Listing as ListQuery
 from chalicelib.platform.storage.pages import page_after
-from chalicelib.webhooks.deliveries import flows, reading
+from chalicelib.webhooks.deliveries import flows, reading, schemas
 from chalicelib.webhooks.deliveries.records import Listing
-from chalicelib.webhooks.deliveries.schemas import (
-    DeliveriesPage,
-    DeliveriesQuery,
-    DeliveryAnswer,
-    EventAnswer,
-    EventDeliveries,
-    EventsPage,
-    EventsQuery,
-    RedeliverAnswer,
-    RedeliverFailed,
-    TestAnswer,
-    TestWebhook,
-)
 from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 from chalicelib.webhooks.records import EVENTS, Event
 from chalicelib.webhooks.sealed_bodies import body_of
 
 
-def test_webhook(call: Call[TestWebhook, None]) -> TestAnswer:
+def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
     client_id = client_id_of(call, call.body)
     queued = flows.send_test(
         call.services, call.caller.account_id, client_id, call.body.eventType, only_public=finds_only_public(call)
     )
-    return TestAnswer.of(queued)
+    return schemas.TestAnswer.of(queued)
 
 
-def list_events(call: Call[None, EventsQuery]) -> EventsPage:
+def list_events(call: Call[None, schemas.EventsQuery]) -> schemas.EventsPage:
     query = call.query
     values = {"by_request": query.requestId, "by_kind": query.kind}
     wanted = ListQuery(call.caller.account_id, EVENTS, values, query.first, query.last)
     page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
-    events = [EventAnswer.of(each, body_of(call.services, each)) for each in page.records]
-    return EventsPage(events=events, nextCursor=page.cursor)
+    events = [schemas.EventAnswer.of(each, body_of(call.services, each)) for each in page.records]
+    return schemas.EventsPage(events=events, nextCursor=page.cursor)
 
 
-def list_deliveries_of_event(call: Call[None, None]) -> EventDeliveries:
+def list_deliveries_of_event(call: Call[None, None]) -> schemas.EventDeliveries:
     found = reading.of_event(call.services, call.caller.account_id, call.path["event_id"])
-    return EventDeliveries(deliveries=[DeliveryAnswer.of(each, shows_responses=True) for each in found])
+    return schemas.EventDeliveries(deliveries=[schemas.DeliveryAnswer.of(each, shows_responses=True) for each in found])
 
 
-def list_deliveries(call: Call[None, DeliveriesQuery]) -> DeliveriesPage:
+def list_deliveries(call: Call[None, schemas.DeliveriesQuery]) -> schemas.DeliveriesPage:
     query = call.query
     listing = Listing[query.state.upper()] if query.state else Listing.ALL
     found, cursor = reading.page(call.services, endpoint_of(call, query), listing, query.cursor, query.limit)
     shows = not finds_only_public(call)
-    return DeliveriesPage(
-        deliveries=[DeliveryAnswer.of(each, shows_responses=shows) for each in found], nextCursor=cursor
+    return schemas.DeliveriesPage(
+        deliveries=[schemas.DeliveryAnswer.of(each, shows_responses=shows) for each in found], nextCursor=cursor
     )
 
 
-def redeliver(call: Call[None, ClientIdChoice]) -> DeliveryAnswer:
+def redeliver(call: Call[None, ClientIdChoice]) -> schemas.DeliveryAnswer:
     repeated = reading.repeat_one(call.services, endpoint_of(call, call.query), call.path["delivery_id"])
-    return DeliveryAnswer.of(repeated, shows_responses=not finds_only_public(call))
+    return schemas.DeliveryAnswer.of(repeated, shows_responses=not finds_only_public(call))
 
 
-def redeliver_failed(call: Call[RedeliverFailed, None]) -> RedeliverAnswer:
+def redeliver_failed(call: Call[schemas.RedeliverFailed, None]) -> schemas.RedeliverAnswer:
     body = call.body
     queued, cursor = reading.repeat_failed(call.services, endpoint_of(call, body), body.since, body.cursor)
-    return RedeliverAnswer(queued=queued, nextCursor=cursor)
+    return schemas.RedeliverAnswer(queued=queued, nextCursor=cursor)

@@ -18,21 +18,8 @@ from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
-from chalicelib.webhooks.deliveries import store
+from chalicelib.webhooks.deliveries import rules, store
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
-from chalicelib.webhooks.deliveries.rules import (
-    NextAttempt,
-    abandon,
-    claim,
-    deliveries_of,
-    delivery_headers,
-    is_prompt,
-    is_too_old,
-    may_claim,
-    release,
-    settle,
-    wait,
-)
 from chalicelib.webhooks.endpoints import store as endpoint_store
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.flows import event_context, queue_publishing
@@ -48,7 +35,7 @@ def send_test(services: Services, account_id: str, client_id: str | None, kind: 
     event = sample_event(kind, account_id, client_id, context)
     found = endpoint_store.endpoints(services.store, account_id, client_id)
     endpoints = [each for each in found if each.is_public or not only_public]
-    deliveries = deliveries_of(event, endpoints, context.now, is_test=True)
+    deliveries = rules.deliveries_of(event, endpoints, context.now, is_test=True)
     if not deliveries:
         raise NotFound("No active webhooks found")
     queue_now(services, store.change_all(services.store, [(None, delivery) for delivery in deliveries]))
@@ -66,7 +53,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     data is emptied here and not where the delivery is made: so it holds for every attempt of any.
     """
     delivery = store.find_delivery(services.store, delivery_id)
-    if delivery is None or not may_claim(delivery, attempt, services.clock()):
+    if delivery is None or not rules.may_claim(delivery, attempt, services.clock()):
         return
     endpoint, circuit = store.endpoint_and_circuit(services.store, delivery)
     body = body_of(services, delivery)
@@ -78,7 +65,7 @@ def deliver(services: Services, delivery_id: str, attempt: int, in_slow_lane: bo
     if route is Route.WAIT:
         _set_aside(services, delivery)
     elif route is not Route.ATTEMPT and not in_slow_lane:
-        _send_attempts(services, services.settings.queue("webhook-retries"), [NextAttempt(delivery, 0)])
+        _send_attempts(services, services.settings.queue("webhook-retries"), [rules.NextAttempt(delivery, 0)])
     elif route is Route.PROBE and circuit is not None:
         _probe(services, endpoint, circuit, delivery, body)
     else:
@@ -92,18 +79,18 @@ def requeue(services: Services, delivery_id: str) -> bool:
     sweep queues the same attempt while the queue is slow.
     """
     delivery, now = store.find_delivery(services.store, delivery_id), services.clock()
-    if delivery is None or delivery.next_due is None or not may_claim(delivery, delivery.attempt, now):
+    if delivery is None or delivery.next_due is None or not rules.may_claim(delivery, delivery.attempt, now):
         return False
-    if is_too_old(delivery, now):
+    if rules.is_too_old(delivery, now):
         return fail(services, delivery)
-    queued = store.change_all(services.store, [(delivery, release(delivery, now))])
+    queued = store.change_all(services.store, [(delivery, rules.release(delivery, now))])
     queue_now(services, queued)
     return bool(queued)  # none if a worker has claimed it
 
 
 def fail(services: Services, delivery: Delivery) -> bool:
     """Fails a delivery without another attempt. Returns False if it was changed since it was read."""
-    failed = store.change_all(services.store, [(delivery, abandon(delivery))])
+    failed = store.change_all(services.store, [(delivery, rules.abandon(delivery))])
     for each in failed:
         _note_end(services, each)
     return bool(failed)
@@ -111,10 +98,10 @@ def fail(services: Services, delivery: Delivery) -> bool:
 
 def queue_now(services: Services, deliveries: Iterable[Delivery]) -> None:
     """Queues attempts that are due: first ones of events in the prompt lane, others in the slow lane."""
-    by_lane: dict[str, list[NextAttempt]] = {}
+    by_lane: dict[str, list[rules.NextAttempt]] = {}
     for delivery in deliveries:
-        lane = services.settings.queue("webhooks" if is_prompt(delivery) else "webhook-retries")
-        by_lane.setdefault(lane, []).append(NextAttempt(delivery, 0))
+        lane = services.settings.queue("webhooks" if rules.is_prompt(delivery) else "webhook-retries")
+        by_lane.setdefault(lane, []).append(rules.NextAttempt(delivery, 0))
     for lane, attempts in by_lane.items():
         _send_attempts(services, lane, attempts)
 
@@ -139,7 +126,7 @@ def _probe(services: Services, endpoint: Endpoint, circuit: Circuit, delivery: D
 def _attempt(
     services: Services, endpoint: Endpoint, circuit: Circuit | None, delivery: Delivery, body: str, is_probe: bool
 ) -> None:
-    claimed = claim(delivery, delivery.attempt, services.clock())
+    claimed = rules.claim(delivery, delivery.attempt, services.clock())
     if claimed is None:
         return
     try:
@@ -150,7 +137,7 @@ def _attempt(
     result = _post(services, endpoint, claimed, body.encode())
     answer = "" if delivery.person_id else result.answer  # a receiver may repeat what it was sent
     made = Attempt(began, result.status, result.error, answer, result.duration_ms)
-    settled, following = settle(claimed, made, result.delivered, is_probe, services.clock())
+    settled, following = rules.settle(claimed, made, result.delivered, is_probe, services.clock())
     try:
         store.write_change(services.store, claimed, settled)
     except WriteConflict:
@@ -159,7 +146,7 @@ def _attempt(
         services.metrics.add(FIRST_ATTEMPTS_FAILED, value=int(not result.delivered))
     _note_end(services, settled)
     if following is not None:
-        repeated = NextAttempt(settled, following.delay_seconds)
+        repeated = rules.NextAttempt(settled, following.delay_seconds)
         _send_attempts(services, services.settings.queue("webhook-retries"), [repeated])
     _note_outcome(services, circuit, settled, result, is_probe)
 
@@ -198,13 +185,13 @@ def _note_outcome(
 
 def _set_aside(services: Services, delivery: Delivery) -> None:
     if delivery.state is not DeliveryState.WAITING:
-        store.change_all(services.store, [(delivery, wait(delivery, services.clock()))])
+        store.change_all(services.store, [(delivery, rules.wait(delivery, services.clock()))])
 
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
     now = services.clock()
     secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
-    headers = delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
+    headers = rules.delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
     result = services.sender.post(endpoint.url, headers, body)
     log = services.log.info if result.delivered else services.log.warning
     log(
@@ -239,7 +226,7 @@ def _note_end(services: Services, delivery: Delivery) -> None:
     )
 
 
-def _send_attempts(services: Services, queue: str, attempts: list[NextAttempt]) -> None:
+def _send_attempts(services: Services, queue: str, attempts: list[rules.NextAttempt]) -> None:
     messages = [
         Message(
             body={"deliveryId": each.delivery.delivery_id, "attempt": each.delivery.attempt},

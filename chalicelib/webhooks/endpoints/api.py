@@ -13,21 +13,11 @@ from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import changes_only_public
 from chalicelib.platform.http.view import AnyCall, Call
-from chalicelib.webhooks.endpoints import flows
+from chalicelib.webhooks.endpoints import flows, schemas
 from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
-from chalicelib.webhooks.endpoints.schemas import (
-    ClientIdChoice,
-    CreateWebhook,
-    RotateSecret,
-    SecretRotated,
-    UpdateWebhook,
-    WebhookAnswer,
-    WebhookCreated,
-    WebhookDeleted,
-)
 
 
-def client_id_of(call: AnyCall, choice: ClientIdChoice) -> str | None:
+def client_id_of(call: AnyCall, choice: schemas.ClientIdChoice) -> str | None:
     """The client id whose webhooks are meant, None for the account's. Raises NotFound if it is another account's."""
     caller = call.caller
     if caller.mode is not Mode.SESSION or choice.clientId is None:
@@ -40,7 +30,7 @@ def finds_only_public(call: AnyCall) -> bool:
     return changes_only_public(call.caller)
 
 
-def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
+def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
     """The webhook of the path. Raises NotFound if it is not one of those that are meant."""
     account_id, webhook_id = call.caller.account_id, call.path["webhook_id"]
     if _means_any(call, choice):
@@ -49,41 +39,41 @@ def endpoint_of(call: AnyCall, choice: ClientIdChoice) -> Endpoint:
     return flows.own_endpoint(call.services, account_id, client_id, webhook_id, only_public=only_public)
 
 
-def create_webhook(call: Call[CreateWebhook, None]) -> WebhookCreated:
+def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
     endpoint, secret = flows.register(
         call.services, call.actor, client_id, call.caller.mode, body.url, body.events or ALL_EVENTS, call.source
     )
-    return WebhookCreated.of(endpoint, secret)
+    return schemas.WebhookCreated.of(endpoint, secret)
 
 
-def list_webhooks(call: Call[None, ClientIdChoice]) -> list[WebhookAnswer]:
+def list_webhooks(call: Call[None, schemas.ClientIdChoice]) -> list[schemas.WebhookAnswer]:
     account_id = call.caller.account_id
     if _means_any(call, call.query):
-        return [WebhookAnswer.of(each) for each in flows.list_all(call.services, account_id)]
+        return [schemas.WebhookAnswer.of(each) for each in flows.list_all(call.services, account_id)]
     client_id, only_public = client_id_of(call, call.query), finds_only_public(call)
     found = flows.list_endpoints(call.services, account_id, client_id, only_public=only_public)
-    return [WebhookAnswer.of(each) for each in found]
+    return [schemas.WebhookAnswer.of(each) for each in found]
 
 
-def toggle_webhook(call: Call[UpdateWebhook | None, ClientIdChoice]) -> WebhookAnswer:
+def toggle_webhook(call: Call[schemas.UpdateWebhook | None, schemas.ClientIdChoice]) -> schemas.WebhookAnswer:
     endpoint = endpoint_of(call, call.query)
-    is_active, events, is_confirmed = (call.body or UpdateWebhook()).apply_to(endpoint)
+    is_active, events, is_confirmed = (call.body or schemas.UpdateWebhook()).apply_to(endpoint)
     _check_may_change(call, is_confirmed or endpoint.is_confirmed)
-    return WebhookAnswer.of(flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
+    return schemas.WebhookAnswer.of(flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
 
 
-def rotate_webhook_secret(call: Call[RotateSecret | None, ClientIdChoice]) -> SecretRotated:
+def rotate_webhook_secret(call: Call[schemas.RotateSecret | None, schemas.ClientIdChoice]) -> schemas.SecretRotated:
     endpoint, shown = endpoint_of(call, call.query), ids.webhook_secret(call.entropy)
-    overlap = timedelta(hours=(call.body or RotateSecret()).overlapHours)
-    return SecretRotated.of(*flows.rotate_secret(call.services, call.actor, endpoint, overlap, shown))
+    overlap = timedelta(hours=(call.body or schemas.RotateSecret()).overlapHours)
+    return schemas.SecretRotated.of(*flows.rotate_secret(call.services, call.actor, endpoint, overlap, shown))
 
 
-def delete_webhook(call: Call[None, ClientIdChoice]) -> WebhookDeleted:
+def delete_webhook(call: Call[None, schemas.ClientIdChoice]) -> schemas.WebhookDeleted:
     endpoint = endpoint_of(call, call.query)
     _check_may_change(call, endpoint.is_confirmed)
     flows.delete(call.services, call.actor, endpoint)
-    return WebhookDeleted(id=endpoint.webhook_id, deleted=True)
+    return schemas.WebhookDeleted(id=endpoint.webhook_id, deleted=True)
 
 
 def _check_may_change(call: AnyCall, is_confirmed: bool) -> None:
@@ -95,5 +85,5 @@ def _check_may_change(call: AnyCall, is_confirmed: bool) -> None:
         )
 
 
-def _means_any(call: AnyCall, choice: ClientIdChoice) -> bool:
+def _means_any(call: AnyCall, choice: schemas.ClientIdChoice) -> bool:
     return call.caller.mode is Mode.SESSION and choice.clientId is None

@@ -25,19 +25,7 @@ from chalicelib.chains.calldata.clear_signing.fields import (
     unless_zero,
 )
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
-from chalicelib.chains.calldata.explanations.functions import (
-    APPROVE,
-    BATCH_GROUPS,
-    BATCH_ONE_TOKEN,
-    MULTI_SEND_CALLS,
-    PAY_ERC20,
-    PAY_ERC20_CONVERTED,
-    PAY_NATIVE,
-    PAY_NATIVE_CONVERTED,
-    TRANSFER,
-    TRANSFER_FROM,
-    TRIGGER_PAYMENT,
-)
+from chalicelib.chains.calldata.explanations import functions
 
 _CALLED = "@.to"
 _FEE_TO = address("_feeAddress", "Fee to")
@@ -122,18 +110,20 @@ _BRIDGED = (
 )
 
 DISPLAYS: Mapping[bytes, Display] = {
-    APPROVE: Display(
+    functions.APPROVE: Display(
         "Approve",
         "Let {spender} take {amount}",
         (address("spender", "Spender"), allowance("amount", "Amount", _CALLED)),
     ),
-    TRANSFER: Display("Send", "Send {amount} to {to}", (amount("amount", "Amount", _CALLED), address("to", "To"))),
-    TRANSFER_FROM: Display(
+    functions.TRANSFER: Display(
+        "Send", "Send {amount} to {to}", (amount("amount", "Amount", _CALLED), address("to", "To"))
+    ),
+    functions.TRANSFER_FROM: Display(
         "Send",
         "Send {amount} of {from} to {to}",
         (amount("amount", "Amount", _CALLED), address("from", "From"), address("to", "To")),
     ),
-    PAY_ERC20: Display(
+    functions.PAY_ERC20: Display(
         "Pay",
         "Pay {_amount} to {_to}",
         (
@@ -145,21 +135,23 @@ DISPLAYS: Mapping[bytes, Display] = {
             token("_tokenAddress"),
         ),
     ),
-    PAY_NATIVE: Display(
+    functions.PAY_NATIVE: Display(
         "Pay",
         "Pay {@.value} with its fee to {_to}",
         (coins("@.value", "Amount and fee"), address("_to", "To"), coins("_feeAmount", "Fee"), _FEE_TO, _REFERENCE),
     ),
-    PAY_ERC20_CONVERTED: Display("Pay", "Pay at most {_maxToSpend} to {_to}", _fields_of_conversion(native=False)),
-    PAY_NATIVE_CONVERTED: Display(
+    functions.PAY_ERC20_CONVERTED: Display(
+        "Pay", "Pay at most {_maxToSpend} to {_to}", _fields_of_conversion(native=False)
+    ),
+    functions.PAY_NATIVE_CONVERTED: Display(
         "Pay", "Pay at most {@.value} to {_to}", (*_fields_of_conversion(native=True), *hidden_fields("_path.[-1]"))
     ),
-    BATCH_ONE_TOKEN: Display(
+    functions.BATCH_ONE_TOKEN: Display(
         "Pay several",
         "Make several payments",
         (*_details("requestDetails.[]"), address("feeAddress", "Fees to"), *hidden_fields("pathsToUSD")),
     ),
-    BATCH_GROUPS: Display(
+    functions.BATCH_GROUPS: Display(
         "Pay several",
         "Make several payments, with up to {@.value}",
         (
@@ -169,7 +161,7 @@ DISPLAYS: Mapping[bytes, Display] = {
             *hidden_fields("metaDetails.[].paymentNetworkId", "pathsToUSD"),
         ),
     ),
-    TRIGGER_PAYMENT: Display(
+    functions.TRIGGER_PAYMENT: Display(
         "Pay as agreed",
         "Pay {p.amount} of {p.subscriber} to {p.recipient}",
         (
@@ -227,5 +219,7 @@ DISPLAYS: Mapping[bytes, Display] = {
             ),
         ),
     ),
-    MULTI_SEND_CALLS: Display("Make several calls", "Make several calls of a Safe", (raw("transactions", "Calls"),)),
+    functions.MULTI_SEND_CALLS: Display(
+        "Make several calls", "Make several calls of a Safe", (raw("transactions", "Calls"),)
+    ),
 }

@@ -4,13 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, same_address
-from chalicelib.chains.calldata.bridges.across import (
-    DEPOSIT,
-    DEPOSIT_PARAMETERS,
-    QUOTE_SECONDS,
-    Deposit,
-    decode_message,
-)
+from chalicelib.chains.calldata.bridges import across
 from chalicelib.chains.calldata.bridges.lifi import START, SWAP_AND_START, decode_receiver_message, deposit_of
 from chalicelib.chains.calldata.explanations.decode import SELECTOR
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
@@ -21,7 +15,7 @@ from chalicelib.chains.catalogue.networks import Network, network_of_chain
 
 Explain = Callable[[Wording, str, str, int], Explanation]
 Calls = tuple[tuple[str, str, int], ...]
-_DEPOSITS = {each.hex() for each in (DEPOSIT, START, SWAP_AND_START)}
+_DEPOSITS = {each.hex() for each in (across.DEPOSIT, START, SWAP_AND_START)}
 
 
 def deposit(call: DecodedCall, explain: Explain) -> Explanation:
@@ -30,9 +24,9 @@ def deposit(call: DecodedCall, explain: Explain) -> Explanation:
     Raises ValueError with the reason if this package would not read the arguments.
     """
     arguments: list[Any] = [
-        call.address(name) if kind == "address" else call.values[name] for name, kind in DEPOSIT_PARAMETERS
+        call.address(name) if kind == "address" else call.values[name] for name, kind in across.DEPOSIT_PARAMETERS
     ]
-    made = Deposit(*arguments)
+    made = across.Deposit(*arguments)
     there = _destination(made.destination_chain_id)
     words = Wording(there)
     human = {
@@ -53,7 +47,7 @@ def diamond_deposit(call: DecodedCall, explain: Explain) -> Explanation:
 
 
 def _explain_deposit(
-    call: DecodedCall, made: Deposit, taken: int, human: dict[str, str | None], explain: Explain
+    call: DecodedCall, made: across.Deposit, taken: int, human: dict[str, str | None], explain: Explain
 ) -> Explanation:
     there = _destination(made.destination_chain_id)
     words = Wording(there)
@@ -71,15 +65,15 @@ def _explain_deposit(
         f"{words.token_amount(made.output_amount, made.output_token)} on {there.name}, with {_number_of(calls)} there; "
         f"what the calls leave, all of it if one fails, goes to {fallback} on {there.name}; if nobody brings it by "
         f"{time_text(made.fill_deadline)}, {amount(made.input_amount)} go back to {made.depositor}; accepted until "
-        f"{time_text(made.quote_timestamp + QUOTE_SECONDS)}"
+        f"{time_text(made.quote_timestamp + across.QUOTE_SECONDS)}"
     )
     return explanation_of(call, summary, human, calls=calls)
 
 
-def _calls(made: Deposit, there: Network) -> tuple[Calls, str]:
+def _calls(made: across.Deposit, there: Network) -> tuple[Calls, str]:
     """The calls that the tokens make on the other chain, and who gets what is left."""
     if same_address(made.recipient, contracts_on(there.name).get(ACROSS_HANDLER, "")):
-        message = decode_message(made.message)
+        message = across.decode_message(made.message)
         if message is not None:
             return message.calls, message.fallback
     elif same_address(made.recipient, contracts_on(there.name).get(LIFI_RECEIVER, "")):

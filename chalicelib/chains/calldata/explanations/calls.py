@@ -12,25 +12,9 @@ from functools import partial
 from chalicelib.chains.calldata.bridges.across import DEPOSIT
 from chalicelib.chains.calldata.bridges.lifi import START, SWAP_AND_START
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
-from chalicelib.chains.calldata.explanations import escrow
+from chalicelib.chains.calldata.explanations import escrow, functions
 from chalicelib.chains.calldata.explanations.bridges import deposit, diamond_deposit
 from chalicelib.chains.calldata.explanations.decode import SELECTOR, read
-from chalicelib.chains.calldata.explanations.functions import (
-    APPROVE,
-    BATCH_GROUPS,
-    BATCH_ONE_TOKEN,
-    BATCH_TRON,
-    FUNCTIONS,
-    MULTI_SEND_CALLS,
-    PAY_ERC20,
-    PAY_ERC20_CONVERTED,
-    PAY_NATIVE,
-    PAY_NATIVE_CONVERTED,
-    TRANSFER,
-    TRANSFER_FROM,
-    TRIGGER_PAYMENT,
-    Function,
-)
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, contract_name, explanation_of
 from chalicelib.chains.calldata.explanations.payments import batch_groups, batch_one_token, batch_tron, single_payment
 from chalicelib.chains.calldata.explanations.recurring import recurring_payment
@@ -87,8 +71,8 @@ def _explain_known_call(words: Wording, to: str | None, data: str, value: int, b
     if HEX.fullmatch(data) is None:
         raise ValueError("the data is not hexadecimal")
     raw = bytes.fromhex(data[2:])
-    function = FUNCTIONS.get(raw[:SELECTOR])
-    if function is None or (bundled and raw[:SELECTOR] == MULTI_SEND_CALLS):
+    function = functions.FUNCTIONS.get(raw[:SELECTOR])
+    if function is None or (bundled and raw[:SELECTOR] == functions.MULTI_SEND_CALLS):
         raise ValueError("no such function is used here")
     contract = None if to is None else words.canonical(to)
     if contract is not None and words.network is not None:
@@ -96,12 +80,12 @@ def _explain_known_call(words: Wording, to: str | None, data: str, value: int, b
     kinds = tuple(kind for _, kind in function.parameters)
     names = (name for name, _ in function.parameters)
     values = dict(zip(names, read(kinds, raw[SELECTOR:]), strict=True))
-    if value and raw[:SELECTOR] not in (PAY_NATIVE, PAY_NATIVE_CONVERTED, BATCH_GROUPS):
+    if value and raw[:SELECTOR] not in (functions.PAY_NATIVE, functions.PAY_NATIVE_CONVERTED, functions.BATCH_GROUPS):
         raise ValueError("the function takes no native coin")
     return _EXPLAINERS[raw[:SELECTOR]](DecodedCall(words, contract, function, values, value))
 
 
-def _check_contract(words: Wording, function: Function, to: str) -> None:
+def _check_contract(words: Wording, function: functions.Function, to: str) -> None:
     if function.contract is None:
         if words.contract_at(to) is not None or (words.coin is not None and words.is_coin(to)):
             raise ValueError("this is not a token")
@@ -140,17 +124,17 @@ def _multi_send(call: DecodedCall) -> Explanation:
 
 
 _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
-    APPROVE: approve,
-    TRANSFER: transfer,
-    TRANSFER_FROM: transfer_from,
-    PAY_ERC20: single_payment,
-    PAY_NATIVE: single_payment,
-    PAY_ERC20_CONVERTED: single_payment,
-    PAY_NATIVE_CONVERTED: single_payment,
-    BATCH_ONE_TOKEN: batch_one_token,
-    BATCH_GROUPS: batch_groups,
-    BATCH_TRON: batch_tron,
-    TRIGGER_PAYMENT: recurring_payment,
+    functions.APPROVE: approve,
+    functions.TRANSFER: transfer,
+    functions.TRANSFER_FROM: transfer_from,
+    functions.PAY_ERC20: single_payment,
+    functions.PAY_NATIVE: single_payment,
+    functions.PAY_ERC20_CONVERTED: single_payment,
+    functions.PAY_NATIVE_CONVERTED: single_payment,
+    functions.BATCH_ONE_TOKEN: batch_one_token,
+    functions.BATCH_GROUPS: batch_groups,
+    functions.BATCH_TRON: batch_tron,
+    functions.TRIGGER_PAYMENT: recurring_payment,
     PRE_APPROVE: escrow.pre_approval,
     AUTHORIZE: escrow.authorization,
     CHARGE: escrow.charge,
@@ -161,5 +145,5 @@ _EXPLAINERS: dict[bytes, Callable[[DecodedCall], Explanation]] = {
     DEPOSIT: lambda call: deposit(call, partial(_explain_call, bundled=True)),
     START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
     SWAP_AND_START: lambda call: diamond_deposit(call, partial(_explain_call, bundled=True)),
-    MULTI_SEND_CALLS: _multi_send,
+    functions.MULTI_SEND_CALLS: _multi_send,
 }

@@ -2,14 +2,8 @@
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import members
+from chalicelib.chains.calldata.bridges import lifi
 from chalicelib.chains.calldata.bridges.across import DEPOSIT, DEPOSIT_PARAMETERS
-from chalicelib.chains.calldata.bridges.lifi import (
-    DIAMOND_MEMBERS,
-    START,
-    START_PARAMETERS,
-    SWAP_AND_START,
-    SWAP_AND_START_PARAMETERS,
-)
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
 from chalicelib.chains.calldata.explanations.decode import Array, Kind
@@ -53,7 +47,7 @@ _GROUP: Kind = ("uint256", _DETAILS)
 MEMBER_NAMES: dict[Kind, tuple[str, ...]] = {
     _DETAIL: ("recipient", "requestAmount", "path", "paymentReference", "feeAmount", "maxToSpend", "maxRateTimespan"),
     _GROUP: ("paymentNetworkId", "requestDetails"),
-    **DIAMOND_MEMBERS,
+    **lifi.DIAMOND_MEMBERS,
 }
 """The members of structs that have a dynamic one, as their contracts name them."""
 _INFO = tuple((f"paymentInfo.{name}", kind) for name, kind in PAYMENT_INFO)
@@ -134,7 +128,7 @@ FUNCTIONS = {
     RECLAIM: Function(AUTH_CAPTURE_ESCROW, "reclaim", _INFO),
     REFUND: Function(AUTH_CAPTURE_ESCROW, "refund", _COLLECTED),
     DEPOSIT: Function(ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
-    START: Function(LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", START_PARAMETERS),
-    SWAP_AND_START: Function(LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", SWAP_AND_START_PARAMETERS),
+    lifi.START: Function(LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", lifi.START_PARAMETERS),
+    lifi.SWAP_AND_START: Function(LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", lifi.SWAP_AND_START_PARAMETERS),
     MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
 }

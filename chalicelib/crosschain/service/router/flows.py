@@ -8,19 +8,9 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from chalicelib.base.frozen import frozen
+from chalicelib.crosschain.service.router import rules
 from chalicelib.crosschain.service.router.asking import Answer, ask
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
-from chalicelib.crosschain.service.router.rules import (
-    DESTINATION_GAS,
-    BridgeClosed,
-    NoRoute,
-    Purpose,
-    Route,
-    Wanted,
-    keep_route,
-    no_way,
-    try_again,
-)
 from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable, step_of
@@ -41,30 +31,30 @@ class QuoteFailure:
     `message` says it to the payer; `retry_after` is in seconds.
     """
 
-    wanted: Wanted
+    wanted: rules.Wanted
     reason: Literal["no_route", "unavailable"]
     message: str
     retry_after: int | None = None
 
 
-Outcome = Route | QuoteFailure
+Outcome = rules.Route | QuoteFailure
 
 
-def quote(services: Services, wanted: Wanted, purpose: Purpose) -> Route:
+def quote(services: Services, wanted: rules.Wanted, purpose: rules.Purpose) -> rules.Route:
     """A route for a payment, a kept one if the same was asked for before. Raises NoRoute, BridgeClosed.
 
     One call to DynamoDB for a kept route, five for a new one or six beyond the account's own questions, and one more if
     the state of the circuit changes.
     """
     (found,) = quotes(services, [wanted], purpose)
-    if isinstance(found, Route):
+    if isinstance(found, rules.Route):
         return found
     if found.reason == "unavailable":
-        raise BridgeClosed(found.message)
-    raise NoRoute(found.message)
+        raise rules.BridgeClosed(found.message)
+    raise rules.NoRoute(found.message)
 
 
-def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose) -> tuple[Outcome, ...]:
+def quotes(services: Services, wanted: Sequence[rules.Wanted], purpose: rules.Purpose) -> tuple[Outcome, ...]:
     """The route of each payment or why there is none, in their order. All are asked for at the same time.
 
     It takes ROUTER_SECONDS at most, and as many calls to DynamoDB as one quote.
@@ -82,14 +72,16 @@ def quotes(services: Services, wanted: Sequence[Wanted], purpose: Purpose) -> tu
     return tuple(found[question(each)] for each in wanted)
 
 
-def question(wanted: Wanted) -> str:
+def question(wanted: rules.Wanted) -> str:
     """A hash of everything that the router is asked for."""
     call = wanted.call
     parts = (wanted.source.id, wanted.destination.id, wanted.payer, wanted.fallback, call.to, call.data)
     return hashlib.sha256("/".join((*parts, str(wanted.amount))).lower().encode()).hexdigest()
 
 
-def _find_kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, now: datetime) -> Route | None:
+def _find_kept(
+    services: Services, wanted: rules.Wanted, answer: KeptAnswer | None, now: datetime
+) -> rules.Route | None:
     """The route of a kept answer, unless it has expired or could not be shown any more for another reason."""
     if answer is not None and now < answer.expires_at:
         with suppress(RouteRefused, RouterUnavailable):
@@ -99,8 +91,8 @@ def _find_kept(services: Services, wanted: Wanted, answer: KeptAnswer | None, no
 
 def _ask_router(
     services: Services,
-    wanted: Mapping[str, Wanted],
-    purpose: Purpose,
+    wanted: Mapping[str, rules.Wanted],
+    purpose: rules.Purpose,
     circuit: RouterCircuit | None,
     now: datetime,
 ) -> dict[str, Outcome]:
@@ -110,7 +102,7 @@ def _ask_router(
     keep: list[KeptAnswer] = []
     for (name, each), answer in zip(wanted.items(), answers, strict=True):
         found[name] = outcome = _outcome(services, each, answer, services.clock())
-        if isinstance(answer, RouterStep) and isinstance(outcome, Route):
+        if isinstance(answer, RouterStep) and isinstance(outcome, rules.Route):
             text = json.dumps(answer.raw)
             if len(text) <= _LARGEST_KEPT:
                 keep.append(KeptAnswer(name, text, outcome.fetched_at, outcome.expires_at))
@@ -119,14 +111,14 @@ def _ask_router(
     return found
 
 
-def _outcome(services: Services, wanted: Wanted, answer: Answer, now: datetime) -> Outcome:
+def _outcome(services: Services, wanted: rules.Wanted, answer: Answer, now: datetime) -> Outcome:
     if isinstance(answer, RouterUnavailable):
         retry_after = answer.retry_after or _RETRY_SECONDS
-        return QuoteFailure(wanted, "unavailable", try_again(wanted, retry_after), retry_after)
+        return QuoteFailure(wanted, "unavailable", rules.try_again(wanted, retry_after), retry_after)
     pair = f"{wanted.source.symbol} on {wanted.source.network}"
     if isinstance(answer, RouterRefused):
         services.log.info("router refused", extra={"reason": str(answer), "code": answer.code, "pair": pair})
-        return QuoteFailure(wanted, "no_route", no_way(wanted, answer.problems))
+        return QuoteFailure(wanted, "no_route", rules.no_way(wanted, answer.problems))
     try:
         return _route(services, answer, wanted, now, now)
     except RouteRefused as refused:
@@ -134,14 +126,16 @@ def _outcome(services: Services, wanted: Wanted, answer: Answer, now: datetime) 
         return QuoteFailure(wanted, "no_route", _NOT_SAFE)
 
 
-def _route(services: Services, step: RouterStep, wanted: Wanted, fetched_at: datetime, now: datetime) -> Route:
+def _route(
+    services: Services, step: RouterStep, wanted: rules.Wanted, fetched_at: datetime, now: datetime
+) -> rules.Route:
     """Raises RouteRefused."""
     settings = services.settings
     route = verify(step, wanted, now, Limits(settings.route_cost_bps, settings.route_cost_dollars))
-    return keep_route(route, fetched_at, timedelta(seconds=settings.route_seconds))
+    return rules.keep_route(route, fetched_at, timedelta(seconds=settings.route_seconds))
 
 
-def _call(wanted: Wanted) -> QuoteCall:
+def _call(wanted: rules.Wanted) -> QuoteCall:
     return QuoteCall(
         from_chain=wanted.source.chain_id,
         from_token=wanted.source.address,
@@ -151,6 +145,6 @@ def _call(wanted: Wanted) -> QuoteCall:
         to_amount=wanted.amount,
         target=wanted.call.to,
         calldata=wanted.call.data,
-        gas_limit=DESTINATION_GAS,
+        gas_limit=rules.DESTINATION_GAS,
         fallback=wanted.fallback,
     )

@@ -4,14 +4,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.calldata.checkout import pay_one
-from chalicelib.chains.catalogue.bridges import (
-    MINIMUM,
-    SOURCE_SYMBOLS,
-    is_bridgeable,
-    is_enough,
-    source_networks,
-    source_token,
-)
+from chalicelib.chains.catalogue import bridges
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.crosschain.service.router.rules import Purpose, Route, Wanted
@@ -35,7 +28,7 @@ def source_for(destination: Token, source: SourceToken | None) -> Token | None:
     if source is None or is_own(destination, source):
         return None
     check_bridgeable(destination)
-    found = source_token(source.chain, source.token)
+    found = bridges.source_token(source.chain, source.token)
     if found is None:
         raise BadRequest(f"Nothing is paid in {source.token} from {source.chain}: {possible_sources()}")
     if found.network == destination.network:
@@ -48,7 +41,7 @@ def source_for(destination: Token, source: SourceToken | None) -> Token | None:
 
 def check_bridgeable(destination: Token) -> None:
     """Raises BadRequest, in the published words, for a token that can only be paid on its own network."""
-    if not is_bridgeable(destination):
+    if not bridges.is_bridgeable(destination):
         raise BadRequest(f"{destination.symbol} is not supported in crosschain payment.")
 
 
@@ -60,7 +53,8 @@ def is_own(destination: Token, source: SourceToken) -> bool:
 
 def possible_sources() -> str:
     """What can be paid from where, for messages."""
-    return f"{' and '.join(SOURCE_SYMBOLS)} are paid from {', '.join(each.label for each in source_networks())}"
+    labels = ", ".join(each.label for each in bridges.source_networks())
+    return f"{' and '.join(bridges.SOURCE_SYMBOLS)} are paid from {labels}"
 
 
 def payer_of(wallet: str | None, eoa_wallet: str | None) -> Payer:
@@ -75,7 +69,7 @@ def payer_of(wallet: str | None, eoa_wallet: str | None) -> Payer:
 def is_offered(position: Position) -> bool:
     """Whether a payment can come from another chain."""
     due = position.due
-    return is_bridgeable(due.token) and due.conversion is None and is_enough(due.token, due.debit)
+    return bridges.is_bridgeable(due.token) and due.conversion is None and bridges.is_enough(due.token, due.debit)
 
 
 def check_bridged(position: Position) -> None:
@@ -86,11 +80,11 @@ def check_bridged(position: Position) -> None:
             "What a contract converts when it is paid cannot come from another chain: omit chain and token to pay in "
             f"{due.token.id}"
         )
-    if not is_enough(due.token, due.debit):
+    if not bridges.is_enough(due.token, due.debit):
         text = format_amount(due.debit, due.token.decimals)
         raise BadRequest(
-            f"From another chain at least {MINIMUM} USD is paid, and this is {text} {due.token.symbol}: omit chain and "
-            f"token to pay in {due.token.id}"
+            f"From another chain at least {bridges.MINIMUM} USD is paid, and this is {text} {due.token.symbol}: omit "
+            f"chain and token to pay in {due.token.id}"
         )
 
 

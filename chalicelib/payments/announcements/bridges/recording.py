@@ -9,14 +9,7 @@ from chalicelib.chains.catalogue.networks import Network, require_network
 from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.payments.announcements.admission import AnnouncedStart, Announcement, names_payment
-from chalicelib.payments.announcements.bridges.deposits import (
-    PaidDeposit,
-    check_source,
-    covers,
-    deposits_of,
-    least_due_of,
-    request_of,
-)
+from chalicelib.payments.announcements.bridges import deposits
 from chalicelib.payments.announcements.observing import read_sent
 from chalicelib.payments.links.records import PayableLink, PaymentType, Proof
 from chalicelib.payments.scanning import store as scan_store
@@ -40,7 +33,7 @@ def children_paid(
     """
     if payable.link.payment_type is not PaymentType.MULTICALL or draft.tx_hash is None:
         return ()
-    source = check_source(payable, draft.chain, draft.token)
+    source = deposits.check_source(payable, draft.chain, draft.token)
     sent = read_sent(services, source.name, draft.tx_hash)
     if sent is None:
         return ()
@@ -62,7 +55,7 @@ def start_announced(
     One read, and one request to the source chain's node. Raises BadRequest if the transaction cannot pay the link,
     ChainUnavailable if a node does not answer or detection has not begun on the link's chain.
     """
-    source = check_source(payable, draft.chain, draft.token)
+    source = deposits.check_source(payable, draft.chain, draft.token)
     destination = require_network(payable.requests[0].network)
     cursor = scan_store.cursor(services.store, destination.name)
     if cursor is None:
@@ -83,20 +76,24 @@ def start_announced(
     return source, replace(start, wallet=sent.sender, nonce=sent.nonce, proof=Proof.SENT, bridge_transfer=known)
 
 
-def _find_deposits(source: Network, payable: PayableLink, sent: SentTransaction) -> tuple[PaidDeposit, ...]:
+def _find_deposits(source: Network, payable: PayableLink, sent: SentTransaction) -> tuple[deposits.PaidDeposit, ...]:
     """The deposits that pay the link. Raises BadRequest if there can be none."""
     if sent.success is False:
         raise BadRequest("This transaction failed: get the transactions from /pay again")
-    paid = deposits_of(source, payable.requests, sent)
+    paid = deposits.deposits_of(source, payable.requests, sent)
     if not paid and (sent.block is not None or read_source(source, sent.to or "", sent.data) is not None):
         raise BadRequest(_FOREIGN)
     return paid
 
 
-def _check_amount(services: Services, payable: PayableLink, parts: Sequence[PayableLink], paid: PaidDeposit) -> None:
+def _check_amount(
+    services: Services, payable: PayableLink, parts: Sequence[PayableLink], paid: deposits.PaidDeposit
+) -> None:
     """Raises BadRequest for a deposit that brings less than what is due, takes too little to be filled, or that only
     whoever sends it may fill: it could lock the link for long without the money for it."""
-    request = request_of(payable.requests, paid.deposit)
+    request = deposits.request_of(payable.requests, paid.deposit)
     assert request is not None, "the deposit pays a request of the link"
-    if not paid.is_timely or not covers(paid.deposit, request, least_due_of(services, parts, request)):
+    if not paid.is_timely or not deposits.covers(
+        paid.deposit, request, deposits.least_due_of(services, parts, request)
+    ):
         raise BadRequest("This transaction does not pay what is due of this link: get the transactions from /pay again")

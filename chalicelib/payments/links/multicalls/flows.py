@@ -7,6 +7,7 @@ from datetime import datetime
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.flows import check_link_limits
+from chalicelib.payments.links.multicalls import rules
 from chalicelib.payments.links.multicalls.children import (
     Child,
     Reason,
@@ -15,15 +16,6 @@ from chalicelib.payments.links.multicalls.children import (
     check_none_blocked,
     evaluate_children,
     is_live,
-)
-from chalicelib.payments.links.multicalls.rules import (
-    ExecutionKind,
-    MulticallDetails,
-    check_combination,
-    holds_children,
-    is_cross_chain,
-    multicall_details,
-    new_parent,
 )
 from chalicelib.payments.links.records import Link, LinkStatus, PayableLink
 from chalicelib.payments.links.rules import is_abandoned
@@ -38,8 +30,8 @@ _MAX_EVALUATED_PARENTS = 10
 
 @retry_conflicts(3)
 def create(
-    services: Services, owner: Owner, child_tokens: Sequence[str], kind: ExecutionKind | None
-) -> MulticallDetails:
+    services: Services, owner: Owner, child_tokens: Sequence[str], kind: rules.ExecutionKind | None
+) -> rules.MulticallDetails:
     """Creates a multicall and claims its children.
 
     Raises MulticallRefused with every child that cannot be in it, SetRefused if the children cannot be paid together,
@@ -54,20 +46,20 @@ def create(
     unique = tuple(dict.fromkeys(child_tokens))
     now = services.clock()
     found = link_reading.load_many(services, unique)
-    parent = new_parent(owner, child_tokens, kind, found, now, services.entropy)
+    parent = rules.new_parent(owner, child_tokens, kind, found, now, services.entropy)
     claimed = find_claimed_tokens(services, found, now, parent.token)
     children = evaluate_children(parent, found, claimed, now)
     check_none_blocked(children, now)
-    check_combination(kind, children)
+    rules.check_combination(kind, children)
     _check_routes(services, kind, children)
     check_link_limits(services, owner, [found[token] for token in child_tokens])
     link = _claim(services, parent, [found[token] for token in child_tokens])
-    return multicall_details(PayableLink((), link), children, now)
+    return rules.multicall_details(PayableLink((), link), children, now)
 
 
-def _check_routes(services: Services, kind: ExecutionKind | None, children: Sequence[Child]) -> None:
+def _check_routes(services: Services, kind: rules.ExecutionKind | None, children: Sequence[Child]) -> None:
     """Raises SetRefused if the children can only be paid by routes, and there are more than are paid so, or none."""
-    if not is_cross_chain(kind, [child.request for child in children if child.request is not None]):
+    if not rules.is_cross_chain(kind, [child.request for child in children if child.request is not None]):
         return
     check_count(len(children), services.settings.multicall_max_crosschain_children, Reason.CAP_EXCEEDED)
     if not services.router.is_configured:
@@ -101,7 +93,7 @@ def find_claimed_tokens(
     holders = live.keys() - evaluated.keys()
     for parent in evaluated.values():
         children = {token: loaded[token] for token in parent.child_tokens if token in loaded}
-        if holds_children(parent, children, now):
+        if rules.holds_children(parent, children, now):
             holders.add(parent.token)
     return {token for token, parent_token in claims.items() if parent_token in holders}
 

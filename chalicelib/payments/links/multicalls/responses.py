@@ -11,6 +11,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.payments.links.fees.rules import plan_of
 from chalicelib.payments.links.fees.schemas import fee_plan_or_null
+from chalicelib.payments.links.multicalls import schemas
 from chalicelib.payments.links.multicalls.children import (
     Child,
     MulticallRefused,
@@ -20,17 +21,6 @@ from chalicelib.payments.links.multicalls.children import (
     recovery_action,
 )
 from chalicelib.payments.links.multicalls.rules import CurrencySum, MulticallDetails, totals_by_currency
-from chalicelib.payments.links.multicalls.schemas import (
-    AmountSummary,
-    ChildAnswer,
-    ChildContext,
-    CurrencyTotal,
-    MulticallAnalytics,
-    MulticallAnswer,
-    MulticallCreated,
-    MulticallItem,
-    MulticallTotals,
-)
 from chalicelib.payments.links.rules import shown_status, status_at
 from chalicelib.payments.links.schemas import answers_of_sent, chain_answer
 from chalicelib.payments.links.sent_transactions import SentOutcome
@@ -43,16 +33,18 @@ _WHOLE_MULTICALL = "*"
 """The token of a failure that concerns the whole multicall."""
 
 
-def multicall_created(details: MulticallDetails, url: str) -> MulticallCreated:
+def multicall_created(details: MulticallDetails, url: str) -> schemas.MulticallCreated:
     """The response to the creation of a multicall, whose children have just been checked."""
     link = details.payable.link
     items = [
-        MulticallItem.from_record(
+        schemas.MulticallItem.from_record(
             request, securePaymentToken=request.payable_id, position=position, eligibility="eligible"
         )
         for position, request in enumerate(details.requests)
     ]
-    return MulticallCreated.from_record(link, type="multicall", securePaymentUrl=url, status="pending", items=items)
+    return schemas.MulticallCreated.from_record(
+        link, type="multicall", securePaymentUrl=url, status="pending", items=items
+    )
 
 
 def multicall_answer(
@@ -60,11 +52,11 @@ def multicall_answer(
     branding: PageBranding | None,
     confirmations: Mapping[str, int],
     sent: Sequence[SentOutcome] = (),
-) -> MulticallAnswer:
+) -> schemas.MulticallAnswer:
     """The details of a multicall: each child, why it is blocked, the totals, and transactions that were `sent`."""
     link, children = details.payable.link, details.children
     networks = [request.network for request in details.requests]
-    return MulticallAnswer.from_record(
+    return schemas.MulticallAnswer.from_record(
         link,
         paymentType="multicall",
         status=shown_status(details.status).value,
@@ -73,7 +65,7 @@ def multicall_answer(
         orchestratorId=None,
         branding=LinkBranding.of(branding),
         chain=chain_answer(networks[0], confirmations) if networks else None,
-        analytics=MulticallAnalytics(
+        analytics=schemas.MulticallAnalytics(
             creationTimestamp=iso(link.created_at), numberOfPaymentsExcludingFees=len(children)
         ),
         requestIds=[request.request_id for request in details.requests],
@@ -84,16 +76,16 @@ def multicall_answer(
     )
 
 
-def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
+def _child(child: Child, details: MulticallDetails) -> schemas.ChildAnswer:
     """A child. What is not known, of one without a request or one that does not exist, is null."""
     request, reason = child.request, child.reason
     facts: dict[str, Any] = {
-        **dict.fromkeys(ChildAnswer.model_fields),
+        **dict.fromkeys(schemas.ChildAnswer.model_fields),
         "securePaymentToken": child.token,
         "requestId": request.request_id if request else "",
         "position": child.position,
         "executable": reason is None,
-        "context": ChildContext(**child_context(child, details.now)),
+        "context": schemas.ChildContext(**child_context(child, details.now)),
         **(_request_facts(request) if request else {}),
     }
     if reason is not None:
@@ -102,7 +94,7 @@ def _child(child: Child, details: MulticallDetails) -> ChildAnswer:
         link = child.payable.link
         facts |= {"feePlan": fee_plan_or_null(plan_of(child.payable)), "reference": link.reference}
         facts |= {"feePercentage": link.fee_percentage, "feeAddress": link.fee_address}
-    return ChildAnswer(**facts)
+    return schemas.ChildAnswer(**facts)
 
 
 def _request_facts(request: Request) -> dict[str, Any]:
@@ -121,22 +113,22 @@ def _request_facts(request: Request) -> dict[str, Any]:
     }
 
 
-def _totals(details: MulticallDetails) -> MulticallTotals:
+def _totals(details: MulticallDetails) -> schemas.MulticallTotals:
     totals = totals_by_currency(details.children)
-    return MulticallTotals(
+    return schemas.MulticallTotals(
         childCount=len(details.children),
         blockedChildCount=sum(child.reason is not None for child in details.children),
         byDestinationCurrency=[
-            CurrencyTotal(network=each.network, currency=each.currency, totalAmount=_text(each.amount, each))
+            schemas.CurrencyTotal(network=each.network, currency=each.currency, totalAmount=_text(each.amount, each))
             for each in totals
         ],
         amountSummary=_summary(totals[0]) if len(totals) == 1 else None,
     )
 
 
-def _summary(total: CurrencySum) -> AmountSummary:
+def _summary(total: CurrencySum) -> schemas.AmountSummary:
     amount, fees = _text(total.amount, total), _text(total.fees, total)
-    return AmountSummary(
+    return schemas.AmountSummary(
         grossAmount=amount,
         netRecipientAmount=amount,
         totalFees=fees,

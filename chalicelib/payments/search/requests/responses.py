@@ -15,28 +15,18 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.plain_transfers.schemas import plain_transfer_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of, remaining, stated_field
+from chalicelib.payments.search.requests import schemas
 from chalicelib.payments.search.requests.rules import FoundRequest, shown_rate
-from chalicelib.payments.search.requests.schemas import (
-    Breakdown,
-    BreakdownPayment,
-    CustomerInfoAnswer,
-    ExecutionAnswer,
-    OfframpAnswer,
-    PaidFee,
-    PaymentItem,
-    RecurrenceAnswer,
-    RequestAnswer,
-)
 from chalicelib.payments.search.rules import dollars
 
 
 def request_answer(
     found: FoundRequest, processor: str, shows_customer: bool, fiat_processor: str = "service-tech"
-) -> RequestAnswer:
+) -> schemas.RequestAnswer:
     """The status of a request. `processor` names this service (Settings.payment_processor), `fiat_processor` who pays
     out to bank accounts (Settings.fiat_processor)."""
     request = found.request
-    return RequestAnswer(
+    return schemas.RequestAnswer(
         **_request_facts(found, shows_customer),
         **_facts_of_payment(found, processor, fiat_processor),
         **without_none({"rateSource": found.rate_source}),
@@ -44,7 +34,9 @@ def request_answer(
         conversionRate=_price(found.rate),
         conversionBreakdown=_breakdown(found) if found.has_several_rates else None,
         isCryptoToFiatAvailable=request.is_crypto_to_fiat,
-        **without_none({"offramp": found.payable.order and OfframpAnswer.of(found.payable.order, shows_customer)}),
+        **without_none(
+            {"offramp": found.payable.order and schemas.OfframpAnswer.of(found.payable.order, shows_customer)}
+        ),
         **without_none({"crosschainIntents": crosschain_answers(found.payable, request) or None}),
         detectionSource=processor if request.paid else None,
         note=request.note if shows_customer else None,
@@ -53,11 +45,11 @@ def request_answer(
     )
 
 
-def payment_item(payment: Payment, request: Request, processor: str) -> PaymentItem:
+def payment_item(payment: Payment, request: Request, processor: str) -> schemas.PaymentItem:
     """A payment of a request."""
     token, rate = currency_of(request), payment.rate
     moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.value, request)
-    return PaymentItem(
+    return schemas.PaymentItem(
         id=payment.payment_id,
         amount=counts,
         currency=invoice_of(request).symbol,
@@ -92,7 +84,7 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
         "originalRequestId": request.original_request_id,
         "originalRequestPaymentReference": request.original_payment_reference,
         "recurrence": recurrence
-        and RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
+        and schemas.RecurrenceAnswer(startDate=recurrence.start_date, frequency=recurrence.frequency.value),
         **_facts_of_acceptance(request),
     }
     return {
@@ -104,7 +96,7 @@ def _request_facts(found: FoundRequest, shows_customer: bool) -> dict[str, Any]:
         "invoiceCurrency": invoice_of(request).id,
         "paymentCurrency": request.currency,
         "reference": found.payable.reference_of(request),
-        "customerInfo": CustomerInfoAnswer.of(info) if info else None,
+        "customerInfo": schemas.CustomerInfoAnswer.of(info) if info else None,
         "isRecurrenceStopped": recurrence is not None and recurrence.is_stopped,
         **without_none(shown),
     }
@@ -122,7 +114,9 @@ def _facts_of_payment(found: FoundRequest, processor: str, fiat_processor: str) 
     return {
         "hasBeenPaid": found.is_paid,
         "isListening": found.is_listening,
-        **without_none({"execution": made and ExecutionAnswer.from_record(made, paymentIntentId=made.intent_id)}),
+        **without_none(
+            {"execution": made and schemas.ExecutionAnswer.from_record(made, paymentIntentId=made.intent_id)}
+        ),
         "status": request.shown_status.value,
         "txHash": request.tx_hash,
         "paidAmount": amount_text(request.paid, request),
@@ -135,17 +129,19 @@ def _facts_of_payment(found: FoundRequest, processor: str, fiat_processor: str) 
     }
 
 
-def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[PaidFee]:
+def _fees(found: FoundRequest, processor: str, fiat_processor: str) -> list[schemas.PaidFee]:
     token, order, fees = currency_of(found.request), found.payable.order, []
     if found.paid_fees:
         amount = format_amount(found.paid_fees, token.decimals)
-        fees.append(PaidFee(type="platform", provider=processor, amount=amount, currency=token.symbol))
+        fees.append(schemas.PaidFee(type="platform", provider=processor, amount=amount, currency=token.symbol))
     if order is not None and order.paid_at is not None and Decimal(order.fee):
-        fees.append(PaidFee(type="crypto-to-fiat", provider=fiat_processor, amount=order.fee, currency=token.symbol))
+        fees.append(
+            schemas.PaidFee(type="crypto-to-fiat", provider=fiat_processor, amount=order.fee, currency=token.symbol)
+        )
     return fees
 
 
-def _breakdown(found: FoundRequest) -> Breakdown:
+def _breakdown(found: FoundRequest) -> schemas.Breakdown:
     request, market = found.request, found.market.shown
     known = {
         "paidAmountInUsd": _dollars(found.paid_dollars),
@@ -153,7 +149,7 @@ def _breakdown(found: FoundRequest) -> Breakdown:
         "currentMarketRate": _price(market),
         "currentMarketRateSource": market and market.source,
     }
-    return Breakdown(
+    return schemas.Breakdown(
         paidAmount=amount_text(request.paid, request),
         remainingAmount=amount_text(remaining(request), request),
         **without_none(known),
@@ -161,14 +157,14 @@ def _breakdown(found: FoundRequest) -> Breakdown:
     )
 
 
-def _breakdown_payment(payment: Payment, found: FoundRequest) -> BreakdownPayment:
+def _breakdown_payment(payment: Payment, found: FoundRequest) -> schemas.BreakdownPayment:
     rate = shown_rate(payment)
     known = {
         "amountInUsd": _dollars(dollars(payment)),
         "conversionRate": _price(rate),
         "rateSource": rate and rate.source,
     }
-    return BreakdownPayment(
+    return schemas.BreakdownPayment(
         amount=amount_text(payment.value, found.request), timestamp=iso(payment.at), **without_none(known)
     )
 

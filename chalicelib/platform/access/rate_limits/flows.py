@@ -8,21 +8,8 @@ from chalicelib.base.errors import BadRequest, TooManyRequests
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.modes import Mode, Rate
-from chalicelib.platform.access.rate_limits import store
+from chalicelib.platform.access.rate_limits import rules, store
 from chalicelib.platform.access.rate_limits.records import Ban
-from chalicelib.platform.access.rate_limits.rules import (
-    BAN,
-    Window,
-    breach_window,
-    provider_event_window,
-    seconds_until,
-    share_of,
-    sign_in_window,
-    tier_window,
-    units_window,
-    unknown_token_window,
-    webhook_test_window,
-)
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled
@@ -48,14 +35,14 @@ def count_call(services: Services, caller: Caller, rate: Rate) -> Allowance:
     """
     now, scale = services.clock(), services.settings.rate_limit_scale
     if rate is Rate.SIGN_IN:
-        return _count_apart(services, [sign_in_window(caller.digest, scale, now)], now)[0]
+        return _count_apart(services, [rules.sign_in_window(caller.digest, scale, now)], now)[0]
     if rate is Rate.PROVIDER_EVENT:
-        return _count_apart(services, [provider_event_window(caller.digest, scale, now)], now)[0]
-    window = tier_window(caller.tier, caller.digest, scale, now)
+        return _count_apart(services, [rules.provider_event_window(caller.digest, scale, now)], now)[0]
+    window = rules.tier_window(caller.tier, caller.digest, scale, now)
     if caller.banned_until is not None and now < caller.banned_until:
-        raise TooManyRequests(seconds_until(caller.banned_until, now), window.limit)
+        raise TooManyRequests(rules.seconds_until(caller.banned_until, now), window.limit)
     if rate is Rate.WEBHOOK_TEST and caller.quota is not None:
-        tests = webhook_test_window(caller.quota, scale, now)
+        tests = rules.webhook_test_window(caller.quota, scale, now)
         return _least(_count_apart(services, _windows_of(caller, tests), now))
     return _count_call(services, caller, window, now)
 
@@ -70,7 +57,7 @@ def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowan
     if caller.quota is None or units < 1:
         return ()
     now = services.clock()
-    windows = _windows_of(caller, units_window(caller.quota, services.settings.rate_limit_scale, now))
+    windows = _windows_of(caller, rules.units_window(caller.quota, services.settings.rate_limit_scale, now))
     if units > windows[0].limit:
         raise BadRequest(
             f"A client ID alone writes at most {windows[0].limit} items a minute from one address, and these are "
@@ -79,13 +66,13 @@ def count_items(services: Services, caller: Caller, items: int) -> tuple[Allowan
     return _count_apart(services, windows, now, units)
 
 
-def _windows_of(caller: Caller, whole: Window) -> list[Window]:
+def _windows_of(caller: Caller, whole: rules.Window) -> list[rules.Window]:
     """What a call is counted in: with a client id alone first the share of its address, so that an address that has
     used it up takes nothing of the whole."""
-    return [share_of(whole, caller.digest), whole] if caller.mode is Mode.CLIENT_ID else [whole]
+    return [rules.share_of(whole, caller.digest), whole] if caller.mode is Mode.CLIENT_ID else [whole]
 
 
-def _count_call(services: Services, caller: Caller, window: Window, now: datetime) -> Allowance:
+def _count_call(services: Services, caller: Caller, window: rules.Window, now: datetime) -> Allowance:
     """Counts a call in the window of its credential and in that of its account, at the same time.
 
     A call that the first window refuses takes no unit of the account, so that one key cannot use them up by insisting.
@@ -93,14 +80,14 @@ def _count_call(services: Services, caller: Caller, window: Window, now: datetim
     """
     windows = [window]
     if caller.quota is not None and caller.mode is not Mode.CLIENT_ID:
-        windows.append(units_window(caller.quota, services.settings.rate_limit_scale, now))
+        windows.append(rules.units_window(caller.quota, services.settings.rate_limit_scale, now))
     try:
         counts = store.count_in_each(services.store, windows)
     except Throttled:
         raise TooManyRequests(_THROTTLED_SECONDS, window.limit) from None
     if counts[0] is None:
         uncount(services, *(each for each, used in zip(windows, counts, strict=True) if used is not None))
-        if count(services, breach_window(window, caller.digest, now)) is None:
+        if count(services, rules.breach_window(window, caller.digest, now)) is None:
             raise _ban(services, caller, window, now)
     return _least(_allowance(each, used, now) for each, used in zip(windows, counts, strict=True))
 
@@ -109,7 +96,9 @@ def _least(allowances: Iterable[Allowance]) -> Allowance:
     return min(allowances, key=lambda allowance: allowance.remaining)
 
 
-def _count_apart(services: Services, windows: Sequence[Window], now: datetime, units: int = 1) -> tuple[Allowance, ...]:
+def _count_apart(
+    services: Services, windows: Sequence[rules.Window], now: datetime, units: int = 1
+) -> tuple[Allowance, ...]:
     """Counts in each window in order. Raises TooManyRequests at the first full one; then none of them is counted."""
     allowances = list[Allowance]()
     for number, window in enumerate(windows):
@@ -127,12 +116,12 @@ def count_unknown_token(services: Services, caller: Caller) -> None:
     Refusing only unknown tokens would not stop a caller who guesses, as the tokens that exist would still be found.
     """
     now = services.clock()
-    window = unknown_token_window(caller.digest, services.settings.rate_limit_scale, now)
+    window = rules.unknown_token_window(caller.digest, services.settings.rate_limit_scale, now)
     if count(services, window) is None:
         raise _ban(services, caller, window, now)
 
 
-def count_in_all(services: Services, *windows: Window, units: int = 1) -> int:
+def count_in_all(services: Services, *windows: rules.Window, units: int = 1) -> int:
     """Counts one call, or so many units, in each window, in order. Returns the count of the last window.
 
     Raises TooManyRequests at the first full window; the windows after it are not counted.
@@ -141,19 +130,19 @@ def count_in_all(services: Services, *windows: Window, units: int = 1) -> int:
     for window in windows:
         counted = count(services, window, units)
         if counted is None:
-            raise TooManyRequests(seconds_until(window.ends_at, services.clock()), window.limit)
+            raise TooManyRequests(rules.seconds_until(window.ends_at, services.clock()), window.limit)
         used = counted
     return used
 
 
-def uncount(services: Services, *windows: Window, units: int = 1) -> None:
+def uncount(services: Services, *windows: rules.Window, units: int = 1) -> None:
     """Takes back what was counted in each window. If DynamoDB throttles a counter, it stays counted there."""
     for window in windows:
         with suppress(Throttled):
             store.uncount(services.store, window, units)
 
 
-def count(services: Services, window: Window, units: int = 1) -> int | None:
+def count(services: Services, window: rules.Window, units: int = 1) -> int | None:
     """Counts one call or so many units; returns None if the window is full.
 
     Raises TooManyRequests if DynamoDB throttles the counter.
@@ -168,13 +157,13 @@ def count(services: Services, window: Window, units: int = 1) -> int | None:
         raise TooManyRequests(_THROTTLED_SECONDS, window.limit) from None
 
 
-def _allowance(window: Window, used: int | None, now: datetime) -> Allowance:
+def _allowance(window: rules.Window, used: int | None, now: datetime) -> Allowance:
     """What is left of a window. Raises TooManyRequests if it is full: `used` is None."""
     if used is None:
-        raise TooManyRequests(seconds_until(window.ends_at, now), window.limit)
-    return Allowance(window.limit, window.limit - used, seconds_until(window.ends_at, now))
+        raise TooManyRequests(rules.seconds_until(window.ends_at, now), window.limit)
+    return Allowance(window.limit, window.limit - used, rules.seconds_until(window.ends_at, now))
 
 
-def _ban(services: Services, caller: Caller, window: Window, now: datetime) -> TooManyRequests:
-    try_write(services.store, Ban(caller.digest, now + BAN, version=caller.ban_version))
-    return TooManyRequests(seconds_until(now + BAN, now), window.limit)
+def _ban(services: Services, caller: Caller, window: rules.Window, now: datetime) -> TooManyRequests:
+    try_write(services.store, Ban(caller.digest, now + rules.BAN, version=caller.ban_version))
+    return TooManyRequests(rules.seconds_until(now + rules.BAN, now), window.limit)
