@@ -27,6 +27,7 @@ from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.delays import check_not_delayed
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.rules import Call, signature_gas
 
@@ -83,10 +84,11 @@ def _price(services: Services, position: Position, sender: str) -> Price:
 def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
     """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
 
-    The same signature again is accepted again. Two to three calls to the node, four reads, one write. Raises NotFound;
+    The same signature again is accepted again. Two to three calls to the node, five reads, one write. Raises NotFound;
     BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
-    accepted, too many payments of the request were signed and not made, it is paid, or the service has another account;
-    Locked while another payment of the request is made; WriteConflict after five conflicts.
+    accepted, too many payments of the request were signed and not made, it is paid, the service has another account,
+    or the payer's calls wait for a day; Locked while another payment of the request is made; WriteConflict after five
+    conflicts.
     """
     match = _SIGNATURE.fullmatch(text)
     if match is None:
@@ -106,6 +108,7 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
     check_not_repeated(request.execution, is_public)
     if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
         raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
+    check_not_delayed(services, payment.network, payment.payer)
     right, runs_code = _check_signature(services, payment, signature)
     made = rules.accept_payment(payment, right, runs_code, now)
     execution = executions.begin_execution(request.execution, payment.payment_id, is_public)

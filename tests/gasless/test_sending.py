@@ -1,10 +1,15 @@
-"""When a gasless payment that was made has ended, so that its request may be paid again if something of it is left."""
+"""When a gasless payment locks its request, and when one that was made has ended."""
+
+from datetime import timedelta
 
 import pytest
 
+from chalicelib.base.errors import Conflict
 from chalicelib.gasless.records import Stage
 from chalicelib.payments.requests.records import RequestStatus
-from tests.fakes.gasless import Gasless
+from chalicelib.relayer.records import Reverts
+from chalicelib.relayer.reverts import payer_name
+from tests.fakes.gasless import NETWORK, PAYER, Gasless
 
 
 def minutes(gasless: Gasless, number: int) -> None:
@@ -37,3 +42,16 @@ def test_a_request_is_locked_no_longer_than_until_the_block_of_its_payment_was_r
     assert gasless.loaded().is_executed
     minutes(gasless, 10)
     assert not gasless.loaded().is_executed and gasless.load(made).stage is Stage.PAID
+
+
+def test_no_signature_locks_a_request_for_a_payer_whose_calls_wait_for_a_day() -> None:
+    gasless = Gasless()
+    now, made = gasless.world.now, gasless.offer()
+    delayed = Reverts(NETWORK, payer_name(PAYER), 1, now - timedelta(days=1), until=now + timedelta(seconds=1))
+    gasless.services.store.write(delayed)
+    with pytest.raises(Conflict, match="makes no payment for this wallet now: the last call for this payer was reverted"):
+        gasless.accept(made)
+    assert not gasless.loaded().is_executed
+    gasless.world.advance(1)
+    gasless.accept(made)
+    assert gasless.loaded().is_executed

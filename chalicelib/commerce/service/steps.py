@@ -1,7 +1,7 @@
 """The steps of an operation that the service executes: submits its call, and follows that until its event is recorded.
 
     (reserved) ── submit ── UNKNOWN ── SUCCEEDED ── the recorder posts the event: nothing is pending any more; without
-                    │          │                    one a capture, void or refund goes back once its block is read again
+                    │          │                    one a capture, void or refund goes back once that was read again
                     └── REFUSED       └── REVERTED, SUPERSEDED ── goes back with the reason
 
 A refund has more steps (refunding.py).

@@ -36,6 +36,7 @@ from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.delays import check_not_delayed
 
 _LONGEST_SIGNATURE = 4_096
 """In bytes. Contract wallets have longer signatures than keys; a call of the relayer has room for this."""
@@ -99,11 +100,11 @@ def accept(
 ) -> PaymentIntent:
     """Accepts the signature of a payment intent: from then on it is made, and its request is locked.
 
-    The same signature again is accepted again. Two to three calls to the source's node, a quote, four reads, one write.
+    The same signature again is accepted again. Two to three calls to the source's node, a quote, five reads, one write.
     Raises NotFound; BadRequest for another nonce or deadline, a signature that is not the payer's, or one that comes
     too late; Conflict if another signature was accepted, too many payments of the request were signed and not made, it
-    is paid, something else is due of it now, or the service has another account; Locked while another payment intent of
-    the request is made; WriteConflict after five conflicts.
+    is paid, something else is due of it now, the service has another account, or the payer's calls wait for a day;
+    Locked while another payment intent of the request is made; WriteConflict after five conflicts.
     """
     signed = Signed(_bytes_of("signedPaymentIntent", sent.signature), sent.nonce, sent.deadline)
     allowed = None
@@ -121,6 +122,7 @@ def accept(
     rules.check_not_repeated(request.execution, is_public)
     if (reason := trouble(services, intent)) is not None:
         raise Conflict(f"{reason[0].upper()}{reason[1:]}: get another payment intent from /pay, and sign that")
+    check_not_delayed(services, intent.network, intent.payer)
     right = _check_signature(services, intent, signed.signature)
     made = _accept_intent(services, intent, request, right, allowed)
     _check_allowance(services, made, allowed)

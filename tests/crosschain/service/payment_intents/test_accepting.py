@@ -31,6 +31,8 @@ from chalicelib.platform.http.errors import error_body
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.writes import Delete
+from chalicelib.relayer.records import Reverts
+from chalicelib.relayer.reverts import payer_name
 from tests.fakes.bridge import SOURCE_USDC
 from tests.fakes.crash import Interruption
 from tests.fakes.lying_node import Liar, served
@@ -211,6 +213,18 @@ def test_while_one_is_made_nothing_else_pays_the_request(payment_intents: Paymen
     viewer, owner = Viewer("acct", None), Owner("acct", None, None)
     name = payment_intents.request.request_id
     assert paying.direct_route(payment_intents.services, name, owner, viewer, PAYER, Part()) is None
+
+
+def test_no_signature_locks_a_request_for_a_payer_whose_calls_wait_for_a_day(payment_intents: PaymentIntents) -> None:
+    now, intent = payment_intents.world.now, payment_intents.offer().intent
+    delayed = Reverts(intent.network, payer_name(PAYER), 1, now - timedelta(days=1), until=now + timedelta(seconds=1))
+    payment_intents.services.store.write(delayed)
+    with pytest.raises(Conflict, match="makes no payment for this wallet now: the last call for this payer was reverted"):
+        payment_intents.accept(intent)
+    assert not payment_intents.loaded().is_executed
+    payment_intents.world.advance(1)
+    payment_intents.accept(intent)
+    assert payment_intents.loaded().is_executed
 
 
 def test_a_signature_that_comes_late_is_refused(payment_intents: PaymentIntents) -> None:
