@@ -12,7 +12,8 @@ from chalicelib.base.records import Record
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.storage.store import Store
 
-_NO_LIMIT_IF_EMPTY = frozenset({"scopes", "allowed_ips", "allowed_domains"})
+_NONE_IF_EMPTY = frozenset({"scopes", "allowed_ips", "allowed_domains", "approval_delay_hours"})
+"""No limit, or no delay, is null, as in requests."""
 _BOUND = "payee_destination_id"
 
 
@@ -54,7 +55,7 @@ def _side(record: Record | None, names: Iterable[str], bound: Callable[[str], st
 
 def _value(record: Record, name: str, bound: Callable[[str], str]) -> Any:
     value = getattr(record, name)
-    if name in _NO_LIMIT_IF_EMPTY and not value:
+    if name in _NONE_IF_EMPTY and not value:
         return None
     return bound(value) if name == _BOUND and value else value
 

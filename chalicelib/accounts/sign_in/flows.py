@@ -177,7 +177,7 @@ def found_account(
     now = services.clock()
     person = replace(person, account_id=account_id or ids.ulid(now, services.entropy))
     account, membership, pointer = new_account(person, person.label, now)
-    actor = replace(actor, account_id=account.account_id)
+    actor = replace(actor, account_id=account.account_id, name=f"person:{person.person_id}")
     entry = audit.make_entry(actor, "account.created", account.account_id, now, services.entropy)
     return person, pointer, (person, account, membership, pointer, entry)
 

@@ -101,6 +101,11 @@ def test_an_approver_sees_all_that_a_key_a_client_id_or_a_webhook_may_do_that_is
     }  # fmt: skip
 
 
+def test_an_approver_sees_no_delay_as_it_is_asked_for_and_not_as_one_of_no_hours(team: Team) -> None:
+    (rule,) = effects_of(team.call("change_account", team.by("ann"), {"approvalDelayHours": None}))
+    assert (rule["before"], rule["after"]) == ({"approvalDelayHours": 24}, {"approvalDelayHours": None})
+
+
 def test_what_is_changed_while_switching_it_on_waits_is_not_switched_on(team: Team) -> None:
     key = {"key_id": team.key_record.key_id}
     team.call("update_api_key", team.by("ann"), {"isActive": False, "scopes": ["requests:write"]}, **key)

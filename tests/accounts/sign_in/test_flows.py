@@ -107,7 +107,7 @@ def test_a_wallets_first_sign_in_makes_its_account_and_writes_a_line_for_either(
     (owner,) = person_store.members(world.services.store, session.account_id)
     assert (owner.person_id, owner.role) == (session.person_id, Role.OWNER)
     made, line = sorted(audit(world, session.account_id), key=lambda each: each.action)
-    assert (made.actor, made.action, made.target) == ("anonymous", "account.created", session.account_id)
+    assert (made.actor, made.action, made.target) == (f"person:{session.person_id}", "account.created", session.account_id)
     assert (line.actor, line.action) == (f"person:{session.person_id}", "session.created")
     assert (made.session_id, line.session_id) == (None, session.session_id)
     assert (line.target, line.ip_address, line.request_id) == (session.session_id, "203.0.113.7", "req-1")
@@ -399,7 +399,7 @@ def test_registering_makes_an_account_that_can_log_in(world: World) -> None:
     user = registered(world, "Ann@Example.com")
     assert user.label == EMAIL and user.created_at == START
     (line,) = audit(world, user.account_id)
-    assert (line.actor, line.action, line.target) == ("anonymous", "account.created", user.account_id)
+    assert (line.actor, line.action, line.target) == (f"person:{user.person_id}", "account.created", user.account_id)
     world.advance(1)
     session = log_in(world, "ANN@example.com")
     assert (session.account_id, session.kind, session.subject) == (user.account_id, SessionKind.EMAIL, EMAIL)
