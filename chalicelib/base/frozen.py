@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """As `dataclass(frozen=True)`. Objects are equal, and have the same hash, if class and fields are."""
+    """Makes a class a frozen dataclass in less time than `dataclass(frozen=True)`. Objects are equal, and have the same
+    hash, if class and fields are."""
     for name, method in {"__init__": _LazyInit(cls), **_METHODS}.items():
         if name not in vars(cls):
             setattr(cls, name, method)

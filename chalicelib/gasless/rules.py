@@ -247,9 +247,9 @@ def size_of(payment: GaslessPayment) -> int:
 
 
 def choose_payments(payments: Sequence[GaslessPayment], alone: Collection[str] = ()) -> tuple[GaslessPayment, ...]:
-    """Those that the next batch makes, of one network: of the account that has waited longest since its signature or
-    the last attempt, one alone that was reverted, or whose payer is among those that are `alone`, or has code, which
-    may decide otherwise by then. So no account's payments are held up by the payers of another one."""
+    """The payments that the next batch makes, of one network: of the account that has waited longest since its
+    signature or the last attempt, one alone that was reverted, or whose payer is among those that are `alone`, or has
+    code, which may decide otherwise by then. So no account's payments are held up by the payers of another one."""
     ordered = sorted(payments, key=lambda each: (each.check_at or each.created_at, each.payment_id))
     first = ordered[0]
     is_alone = {each.payment_id for each in ordered if each.reverts or each.runs_code or each.payer in alone}
@@ -286,7 +286,7 @@ def end_payment(
 
 
 def is_due(payment: GaslessPayment, now: datetime) -> bool:
-    """Whether it is to be made, and not put off."""
+    """Whether a payment is to be made now, and not put off."""
     return payment.stage is Stage.SIGNED and payment.check_at is not None and payment.check_at <= now
 
 

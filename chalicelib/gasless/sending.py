@@ -75,7 +75,7 @@ def advance_network(
 
 
 def due(services: Services, payment_ids: Sequence[str]) -> list[GaslessPayment]:
-    """Those of payments that are to be made, and not put off. One read."""
+    """The payments that are to be made now, and not put off. One read."""
     now = services.clock()
     return [each for each in store.payments(services.store, payment_ids) if rules.is_due(each, now)]
 
@@ -83,7 +83,7 @@ def due(services: Services, payment_ids: Sequence[str]) -> list[GaslessPayment]:
 def _of_present_account(
     services: Services, network: str, waiting: Sequence[GaslessPayment]
 ) -> Sequence[GaslessPayment]:
-    """Those that are signed to the account that the service has now; the others wait for their deadline."""
+    """The payments that are signed to the account that the service has now; the others wait for their deadline."""
     sender = relayer_flows.account_address(services, network, Role.GASLESS)
     put_off(services, [each for each in waiting if each.authorization.to != sender], "the service has another account")
     return [each for each in waiting if each.authorization.to == sender]
@@ -140,7 +140,7 @@ def _those_that_succeed(
     reading: AccountReading,
     until: datetime,
 ) -> Sequence[GaslessPayment]:
-    """Those of the payments that succeed alone, as far as they succeed together; else the first of them. None is run
+    """The payments that succeed alone, as far as they succeed together; else the first of them. None is run
     `until` then, but for the first.
 
     One that fails alone is given up, once nodes have had time to know what its payer had when they signed.

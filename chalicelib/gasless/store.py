@@ -26,14 +26,14 @@ def payment(store: Store, payment_id: str) -> GaslessPayment | None:
 
 
 def payments(store: Store, payment_ids: Iterable[str]) -> tuple[GaslessPayment, ...]:
-    """Those that there are, in the order of the ids. One read of up to 100."""
+    """The gasless payments with these ids that exist, in the order of the ids. One read of up to 100."""
     keys = [GaslessPayment.KEY.of(payment_id=each) for each in payment_ids]
     found = store.get_many(dict.fromkeys(keys, GaslessPayment))
     return tuple(found[key] for key in keys if key in found)
 
 
 def batches(store: Store, batch_ids: Iterable[str]) -> tuple[GaslessBatch, ...]:
-    """Those that there are. One read of up to 100."""
+    """The batches with these keys that exist. One read of up to 100."""
     return tuple(store.get_many({GaslessBatch.KEY.of(batch_id=each): GaslessBatch for each in batch_ids}).values())
 
 

@@ -15,7 +15,7 @@ def mail(store: Store, mail_id: str) -> Mail | None:
 
 
 def mails(store: Store, mail_ids: Iterable[str]) -> Iterable[Mail]:
-    """Those of some mails that exist. One read for up to a hundred."""
+    """The mails with these ids that exist. One read for up to a hundred."""
     return store.get_many({Mail.KEY.of(mail_id=each): Mail for each in mail_ids}).values()
 
 

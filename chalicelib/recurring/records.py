@@ -94,7 +94,7 @@ class RecurringPayment(Record):
 
     @property
     def remaining(self) -> BaseUnits:
-        """What its payer still has to allow: all payments that are left with their fees, in base units."""
+        """What the payer still has to allow: all payments that are left with their fees, in base units."""
         return BaseUnits((self.total - self.processed) * self.permit.payment_total)
 
     @property
@@ -104,7 +104,7 @@ class RecurringPayment(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When its next payment is due or looked at again, while it is active."""
+        """When the next payment is due or looked at again, while it is active."""
         return self.check_at
 
     @property

@@ -66,7 +66,7 @@ def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | 
 
 
 def is_nonce_used(transaction: RelayedTransaction, chain: ChainState) -> bool:
-    """Whether its nonce is used, while there is no receipt of it."""
+    """Whether the nonce of a transaction is used, though there is no receipt of it."""
     return receipt_of(transaction, chain) is None and transaction.nonce < chain.reading.nonce
 
 

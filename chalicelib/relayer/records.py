@@ -230,7 +230,7 @@ class Reverts(Record):
         return self.more_open_calls if self.open_call is None else (self.open_call, *self.more_open_calls)
 
     def with_open_calls(self, keys: Sequence[str]) -> "Reverts":
-        """The same with these open calls, the oldest first."""
+        """This record with these open calls, the oldest first."""
         return replace(self, open_call=keys[0] if keys else None, more_open_calls=tuple(keys[1:]))
 
     @property

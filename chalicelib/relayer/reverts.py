@@ -100,5 +100,5 @@ def after_outcome(
 
 
 def is_payers(transaction: RelayedTransaction) -> bool:
-    """Whether it counts among the reverts of payers, not among those of an account of this service."""
+    """Whether a transaction counts among the reverts of payers, not among those of an account of this service."""
     return transaction.reverts_of[0].startswith(_PAYER)

@@ -36,7 +36,7 @@ def call(store: Store, call_key: str) -> RelayedCall | None:
 
 
 def calls(store: Store, call_keys: Iterable[str]) -> dict[str, RelayedCall]:
-    """Those of the calls that were accepted, by their keys; in batches of 100."""
+    """The calls with these keys that were accepted, by key; in batches of 100."""
     found = store.get_many({RelayedCall.KEY.of(call_key=each): RelayedCall for each in call_keys})
     return {each.call_key: each for each in found.values()}
 
@@ -70,7 +70,7 @@ def reverts(store: Store, network: str, account_id: str) -> Reverts | None:
 
 
 def reverts_of_many(store: Store, network: str, names: Iterable[str]) -> dict[str, Reverts]:
-    """Those that are counted, by whose they are; in batches of 100."""
+    """The counts of reverts that exist, by the name of the account or payer; in batches of 100."""
     keys = {Reverts.KEY.of(network=network, account_id=each): Reverts for each in names}
     return {each.account_id: each for each in store.get_many(keys).values()}
 

@@ -85,7 +85,7 @@ def takes_effect_at(
     person_id: str | None,
     now: datetime,
 ) -> datetime | None:
-    """When it takes effect without approval; None if it needs approval.
+    """When a change takes effect without approval; None if it needs approval.
 
     Where too few `verified` people may approve it, it takes effect after LIFETIME: no choice locks an account.
     """

@@ -8,7 +8,7 @@ from chalicelib.platform.services import Services
 
 
 def find_verified_people(services: Services, person_ids: Iterable[str | None]) -> frozenset[str]:
-    """Those of these people whose `Person.label`, which others see of them, is a wallet or a confirmed e-mail address.
+    """The ids of the people whose `Person.label`, which others see of them, is a wallet or a confirmed e-mail address.
 
     Somebody who has invited an address of their own invention could be that person, too. A service without a sender
     confirms no address, so everybody counts there. Two reads.

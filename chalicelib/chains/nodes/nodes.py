@@ -253,7 +253,7 @@ def read_by_each(
 
 
 def agreeing(chain: Node, others: Sequence[Node], hashes: Mapping[int, str]) -> tuple[Node, ...]:
-    """Those of the other nodes that have the hash at each of these heights. Raises NodesDisagree if one has another.
+    """The other nodes that have the hash at each of these heights. Raises NodesDisagree if one has another.
 
     A node that does not answer, or does not have a block, says nothing.
     """

@@ -30,7 +30,7 @@ def receipts_root(receipts: Sequence[Mapping[str, Any]]) -> bytes:
 def select_proved(
     network: str, number: int, block_hash: str, receipts: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """Those of a block's receipts that are in its root. Raises as `receipts_root`."""
+    """The receipts of a block that are in its root. Raises as `receipts_root`."""
     if network != "matic" or number >= STATE_SYNC_HASHED_FROM:
         return receipts
     left_out = _state_sync_hash(number, block_hash)

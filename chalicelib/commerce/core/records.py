@@ -141,7 +141,7 @@ class CommercePayment(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When it is looked at next."""
+        """When the payment is looked at next."""
         return self.check_at
 
 

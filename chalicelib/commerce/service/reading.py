@@ -52,5 +52,5 @@ def read_until(services: Services, payment: CommercePayment) -> "Agreed[datetime
 
 
 def status_now(services: Services, payment: CommercePayment) -> CommerceStatus:
-    """Its status. Two reads."""
+    """The status of a commerce payment. Two reads."""
     return status_of(payment, read_until(services, payment))

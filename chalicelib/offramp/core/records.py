@@ -92,5 +92,5 @@ class Order(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When it is read at the provider next."""
+        """When the order is read at the provider next."""
         return self.check_at

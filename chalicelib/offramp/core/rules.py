@@ -188,8 +188,8 @@ def before_end(advance: Advance, now: datetime) -> Advance:
 
 
 def next_check(order: Order, now: datetime, pace: Pace) -> datetime | None:
-    """When it is checked next; None if nothing is expected: the request is long unpaid, or the order long ended, or
-    it is given up."""
+    """When an order is checked next; None if nothing is expected: the request is long unpaid, or the order long ended,
+    or it is given up."""
     if order.status is OrderStatus.REFUNDED:
         return None
     if order.paid_at is None:

@@ -107,7 +107,7 @@ def new_payer(account_id: str, client_id: str | None, user_id: str, sealed: str,
 
 
 def is_submission_open(payer: Payer) -> bool:
-    """Whether it is not known if the provider has the newest details."""
+    """Whether it is unknown if the provider has the newest details."""
     return payer.update is not None or not payer.is_submitted
 
 

@@ -34,5 +34,5 @@ class ArchivePass(Record):
         return replace(self, after_pk=place[0], after_sk=place[1], ended_at=None if after is not None else now)
 
     def is_resting(self, now: datetime) -> bool:
-        """Whether it has ended, and the next one need not begin."""
+        """Whether this pass over the index has ended, and the next one need not begin."""
         return self.ended_at is not None and now < self.began_at + REST

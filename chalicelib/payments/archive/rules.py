@@ -30,7 +30,7 @@ class Archived:
 
     @property
     def last_at(self) -> datetime:
-        """When its last payment, refund or other transfer was made or found."""
+        """When the last payment, refund or other transfer of the payable was made or found."""
         times = [max(each.at, each.detected_at) for each in (*self.payments, *self.refunds)]
         return max(times + [max(each.paid_at or each.detected_at, each.detected_at) for each in self.others])
 

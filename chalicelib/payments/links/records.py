@@ -210,7 +210,7 @@ class AnnouncedTransaction:
 
     @property
     def is_open_warning(self) -> bool:
-        """Whether it is a transaction that was sent and can still pay the link, but does not lock it any more."""
+        """Whether this is a transaction that was sent and can still pay the link, but does not lock it any more."""
         is_sent = self.safe_tx_hash is None and self.bridge_transfer is None and self.proof is Proof.SENT
         return is_sent and self.status is AnnouncedStatus.PENDING and not self.locks
 

@@ -98,7 +98,7 @@ def new_payments(payable: Payable, part: UnrecordedTransfers, stored: Stored) ->
 def without_valuation_rate(
     new: Iterable[tuple[LoggedTransfer, Request]], accepted: Accepted
 ) -> list[tuple[LoggedTransfer, Request]]:
-    """Those of new payments that have to be valued by a quote or a rate."""
+    """The new payments that have to be valued by a quote or a rate."""
     return [(entry, request) for entry, request in new if needs_valuation_rate(request, entry, accepted)]
 
 
@@ -107,7 +107,7 @@ def without_dollars(
     valuation_rates: Mapping[TransferId, ValuationRate],
     accepted: Accepted,
 ) -> list[tuple[LoggedTransfer, Request]]:
-    """Those of new payments that are recorded now, and whose value in dollars nothing else says."""
+    """The new payments that are recorded now, and whose value in dollars nothing else says."""
     return [
         (entry, request)
         for entry, request in new

@@ -5,7 +5,7 @@ from chalicelib.payments.requests.records import Request
 
 
 class RequestCancelled(Conflict):
-    """Its payee has cancelled the request, so that it can be paid no more."""
+    """The payee has cancelled the request: it cannot be paid any more."""
 
     shown_by = "chalicelib.payments.requests.schemas"
 

@@ -83,7 +83,7 @@ class RequestStatus(StrEnum):
 
 @frozen
 class CustomerAddress:
-    """As the merchant sent it."""
+    """The address of a customer, as the merchant sent it."""
 
     street: str | None = None
     city: str | None = None
@@ -238,7 +238,7 @@ class Request(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When it recurs, or when its recurring payout has to follow a fork."""
+        """When the request recurs, or when its recurring payout has to follow a fork."""
         return self.recurrence.next_at if self.recurrence is not None else self.unpaid_at
 
     @property
@@ -248,7 +248,7 @@ class Request(Record):
 
     @property
     def shown_status(self) -> RequestStatus:
-        """Its status as callers see it: with an off-ramp order it is paid when the fiat was sent."""
+        """The status of the request as callers see it: with an off-ramp order it is paid when the fiat was sent."""
         return self.status if self.is_cancelled else self.fiat or self.status
 
     @property

@@ -134,7 +134,7 @@ def not_recorded(
 
 
 def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:
-    """Those of the transfers that are not deferred already. No read while nothing is."""
+    """The transfers that are not deferred already. No read while nothing is."""
     if cursor.deferred_from is None or not new:
         return new
     deferred = store.find_deferred(services.store, cursor.network, {(each.block_number, each.tx_hash) for each in new})

@@ -307,7 +307,7 @@ class DeferredTransaction(Record):
 
     @property
     def place(self) -> str:
-        """Where it is among those of its network."""
+        """The sort key of the record, which orders those of a network."""
         return self.key.sk
 
 

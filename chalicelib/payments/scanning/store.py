@@ -67,7 +67,7 @@ def list_logged_blocks(store: Store, network: str, first: int, last: int, limit:
 
 
 def find_deferred(store: Store, network: str, places: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
-    """Those of the transactions at places (block and hash) that are deferred; read in batches of 100."""
+    """The transactions at these places (block and hash) that are deferred; read in batches of 100."""
     of = DeferredTransaction.KEY.of
     keys = (of(network=network, block_number=number, tx_hash=tx_hash) for number, tx_hash in places)
     found = store.get_many(dict.fromkeys(keys, DeferredTransaction))

@@ -44,7 +44,7 @@ class Matched:
     logs: Logs = ()
 
     def __add__(self, later: "Matched") -> "Matched":
-        """Those of these blocks and of later ones."""
+        """What these blocks and later ones have."""
         return Matched((*self.entries, *later.entries), {**self.stored, **later.stored}, (*self.logs, *later.logs))
 
     @property
@@ -90,7 +90,8 @@ def entries_of(
 
 
 def can_count(each: LoggedTransfer | ProxyTransfer) -> bool:
-    """Whether it can be a payment: an event of the escrow, or of a token of the catalogue, which others are never."""
+    """Whether a transfer can be a payment: an event of the escrow, or of a token of the catalogue, which others are
+    never."""
     from chalicelib.chains.catalogue.tokens import token_of_log
 
     return each.escrow is not None or token_of_log(each.network, each.token_address) is not None

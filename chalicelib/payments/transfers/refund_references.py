@@ -15,7 +15,7 @@ from chalicelib.platform.storage.store import with_next_version
 
 @retry_conflicts(3)
 def store_refunds(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) -> dict[RefundKey, Refund]:
-    """These refunds, each of a request to an address, as they are stored; those that are new are stored now.
+    """The refunds, each of a request to an address, as they are stored; those that are new are stored now.
 
     Up to two reads and one transaction. Raises WriteConflict after three conflicts with other callers.
     """

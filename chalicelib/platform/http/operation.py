@@ -70,12 +70,12 @@ class Operation:
 
     @property
     def takes_idempotency_key(self) -> bool:
-        """Whether it changes something and its Idempotency-Key is looked at."""
+        """Whether the operation changes something and its Idempotency-Key is looked at."""
         return self.method != "GET" and not self.is_repeatable
 
     @property
     def signs_in(self) -> bool:
-        """Whether it opens a session or leads to one: then pages of foreign origins may not call it."""
+        """Whether the operation opens a session or leads to one: then pages of foreign origins may not call it."""
         return self.rate is Rate.SIGN_IN
 
     @property

@@ -46,7 +46,7 @@ class HttpRequest:
 
     @property
     def canonical_path(self) -> str:
-        """The same for every way to write the path: with a slash at its end, or with %41 in place of A."""
+        """The path in one form, also if it was sent with a slash at its end, or with %41 in place of A."""
         return self.route.format_map({name: quote(text, safe="") for name, text in self.parameters.items()})
 
 

@@ -101,7 +101,7 @@ class Delivery(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is neither delivered nor failed."""
+        """Whether the delivery is neither delivered nor failed."""
         return self.state not in (DeliveryState.DELIVERED, DeliveryState.FAILED)
 
     @property
@@ -116,7 +116,8 @@ class Delivery(Record):
 
     @property
     def entries(self) -> tuple[ListEntry, ...]:
-        """Its entries in lists, which are written in the transaction that writes the delivery in this state."""
+        """The delivery's entries in lists, which are written in the transaction that writes the delivery in this
+        state."""
         listings = [Listing.ALL]
         if self.state is DeliveryState.WAITING:
             listings.append(Listing.WAITING)

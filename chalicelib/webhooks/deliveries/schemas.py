@@ -115,7 +115,7 @@ class DeliveryAnswer(Output):
 
 
 class EventDeliveries(Output):
-    """Those to the webhooks that are still there: of the event, then of each of its variants."""
+    """The deliveries to the webhooks that are still there: of the event, then of each of its variants."""
 
     deliveries: list[DeliveryAnswer]
 

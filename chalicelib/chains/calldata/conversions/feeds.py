@@ -31,7 +31,7 @@ class Round:
 
     @property
     def number(self) -> int:
-        """Its number within its phase, from 1."""
+        """The number of a round within its phase, from 1."""
         return self.id % _PHASE
 
     def id_of(self, number: int) -> int:

@@ -170,7 +170,7 @@ def _authorizer(name: str, receipt: Mapping[str, Any], paid: PaidTransfer, sende
 
 
 def _contracts(node: JsonRpcClient, addresses: Sequence[bytes]) -> set[bytes]:
-    """Those of the addresses that have code and do not belong to a key."""
+    """The addresses that have code and do not belong to a key."""
     codes = node.results([code_at("0x" + address.hex()) for address in addresses])
     return {address for address, code in zip(addresses, codes, strict=True) if len(code) > 2 and not delegates(code)}
 

@@ -101,7 +101,7 @@ class PaymentIntent(Record):
 
     @property
     def next_due(self) -> datetime | None:
-        """When it is looked at next."""
+        """When the payment intent is looked at next."""
         return self.check_at
 
     @property

@@ -132,7 +132,8 @@ def _without_lock(announced: AnnouncedTransaction, now: datetime) -> AnnouncedTr
 def _after_missing(
     announced: AnnouncedTransaction, bridge_transfer: BridgeTransfer, observation: SourceObservation, now: datetime
 ) -> AnnouncedTransaction:
-    """It ends only if that was read for some time: that its nonce is used, or that the chain refuses it by now."""
+    """The transfer ends only if that was read for some time: that its nonce is used, or that the chain refuses it by
+    now."""
     missing_since = announced.missing_since or now
     used_since = (bridge_transfer.nonce_used_since or now) if observation.outcome is Source.REPLACED else None
     announced = replace(
@@ -154,7 +155,7 @@ def _is_refused(announced: AnnouncedTransaction, chain_time: "Agreed[datetime]",
 
 
 def is_on_its_way(announced: AnnouncedTransaction) -> bool:
-    """Whether it was deposited, and neither chain has proven its end."""
+    """Whether a bridge transfer was deposited, and neither chain has proven its end."""
     bridge_transfer = announced.bridge_transfer
     return bridge_transfer is not None and bridge_transfer.stage in (Stage.BRIDGE, Stage.REFUNDING)
 

@@ -133,7 +133,7 @@ class Payment(Record):
 
     @property
     def at(self) -> datetime:
-        """When it was paid; when it was detected, if the time of its block was not kept."""
+        """When the payment was made; when it was detected, if the time of its block was not kept."""
         return self.paid_at or self.detected_at
 
     @property

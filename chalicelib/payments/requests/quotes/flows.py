@@ -113,7 +113,7 @@ def _next(
 
 
 def _valid(given: Iterable[Quote], instant: datetime) -> list[Quote]:
-    """Those of quotes, newest first, that held at an instant."""
+    """The quotes, newest first, that held at an instant."""
     return [quote for quote in takewhile(lambda each: instant - each.at <= _LONGEST, given) if instant <= quote.ends_at]
 
 

@@ -360,7 +360,7 @@ class _Weighing:
         return found
 
     def _payments(self, logs: Iterable[Log]) -> list[Log]:
-        """Those of the logs that are payment events: of the contracts that emit these, not of any other."""
+        """The logs that are payment events: of the contracts that emit these, not of any other."""
         return [
             log
             for log in logs

@@ -64,7 +64,7 @@ class Compared:
     receipts: RawReceipts = field(default_factory=dict)
 
     def __add__(self, later: "Compared") -> "Compared":
-        """Those of some transfers and of later ones."""
+        """What was found for these transfers and for later ones."""
         receipts = {**self.receipts, **later.receipts}
         deferred, alone = self.deferred + later.deferred, self.alone + later.alone
         return Compared(self.agreed + later.agreed, deferred, alone, receipts)
@@ -300,13 +300,13 @@ def read_verdicts(
 
 
 def _in_logs(chain: "Chain | Node", logs: Logs, entries: Sequence[LoggedTransfer]) -> set[TransferId]:
-    """Those of the transfers that some logs have. Raises as `transfers_of`."""
+    """The transfers that some logs have. Raises as `transfers_of`."""
     found = transfers_of(chain.network, logs, chain.escrow, addresses_of_emptied(entries))
     there = {(each.tx_hash, each.block_hash, each.event_key) for each in found}
     return {each.transfer_id for each in entries if (each.tx_hash, each.block_hash, each.event_key) in there}
 
 
 def _is_repeated(each: LoggedTransfer) -> bool:
-    """Whether it is compared with the node's own receipts: it is listed twice, or is a payment because an event is not
-    listed."""
+    """Whether a transfer is compared with the node's own receipts: it is listed twice, or is a payment because an event
+    is not listed."""
     return not each.event_key.endswith("-0") or each.emptied_address is not None

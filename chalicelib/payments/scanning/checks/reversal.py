@@ -82,7 +82,7 @@ def _check_arrived(
 def to_reverse(
     services: Services, chain: "Chain", missing: Sequence[LoggedTransfer], deadline: datetime
 ) -> tuple[list[LoggedTransfer], bool]:
-    """Those of the transfers that a later reading does not have that no node has in its receipts; and whether a node
+    """The transfers that a later reading lacks and that no node has in its receipts; and whether a node
     that did not answer, or the deadline, left some undecided.
 
     Raises NodesDisagree if one node has a receipt with a transfer and another one a receipt without it.

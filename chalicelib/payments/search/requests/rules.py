@@ -49,7 +49,7 @@ class FoundRequest:
 
     @property
     def is_listening(self) -> bool:
-        """Whether it is still owed and can be paid: its link is open, or its calldata was asked for."""
+        """Whether a request is still owed and can be paid: its link is open, or its calldata was asked for."""
         if self.request.is_closed:
             return False
         if self.payable.link is not None:
@@ -129,7 +129,7 @@ class FoundRequest:
 
     @property
     def amount_dollars(self) -> int | None:
-        """What it was paid with and what is left, in dollars with 8 decimals."""
+        """What a request was paid with and what is left, in dollars with 8 decimals."""
         paid, left = self.paid_dollars, self.remaining_dollars
         return None if paid is None or left is None else paid + left
 

@@ -17,7 +17,7 @@ from chalicelib.platform.http.schemas import Output, unsent
 
 
 class CustomerAddressAnswer(Output):
-    """As the merchant sent it. What was not sent is absent."""
+    """The address of a customer, as the merchant sent it. What was not sent is absent."""
 
     street: str = Field(default="", description="Street and number")
     city: str = Field(default="", description="The city")
@@ -27,7 +27,7 @@ class CustomerAddressAnswer(Output):
 
 
 class CustomerInfoAnswer(Output):
-    """As the merchant sent it. What was not sent is absent."""
+    """Name, e-mail and address of a customer, as the merchant sent them. What was not sent is absent."""
 
     firstName: str = Field(default="", description="Given name")
     lastName: str = Field(default="", description="Family name")

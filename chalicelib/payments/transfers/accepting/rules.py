@@ -31,7 +31,7 @@ class Accepted:
 
 
 def is_accepted(request: Request) -> bool:
-    """Whether it is paid because it was accepted: the same again changes nothing."""
+    """Whether a request is paid because less was accepted: accepting it again changes nothing."""
     return request.status is RequestStatus.PAID and request.paid_when_accepted is not None
 
 

@@ -89,7 +89,7 @@ class ApiKey(Record):
 
     @property
     def writes(self) -> bool:
-        """Whether it may do more than read."""
+        """Whether the key may do more than read."""
         return not self.scopes or any(each.endswith(":write") for each in self.scopes)
 
     def redirects(self, before: Self | None) -> bool:
