@@ -246,19 +246,29 @@ def size_of(payment: GaslessPayment) -> int:
     return sum(_CALL_BYTES + len(each.data) // 2 for each in calls_of(payment))
 
 
-def choose_payments(payments: Sequence[GaslessPayment], alone: Collection[str] = ()) -> tuple[GaslessPayment, ...]:
-    """The payments that the next batch makes, of one network: of the account that has waited longest since its
-    signature or the last attempt, one alone that was reverted, or whose payer is among those that are `alone`, or has
-    code, which may decide otherwise by then. So no account's payments are held up by the payers of another one."""
-    ordered = sorted(payments, key=lambda each: (each.check_at or each.created_at, each.payment_id))
-    first = ordered[0]
-    is_alone = {each.payment_id for each in ordered if each.reverts or each.runs_code or each.payer in alone}
-    if first.payment_id in is_alone:
-        return (first,)
-    found, size = list[GaslessPayment](), 0
+def choose_payments(
+    payments: Sequence[GaslessPayment], chance: int, alone: Collection[str] = ()
+) -> tuple[GaslessPayment, ...]:
+    """Those that the next batch makes, of one network: of an account that is chosen by `chance`, those that can be made
+    together, or one that cannot. That is one that was reverted, or whose payer is among those that are `alone`, or has
+    code, which may decide otherwise by then. Of each kind the one that has waited longest is the first.
+
+    There is one batch in a minute, and a payment has fifteen. By chance an account's payments are not held up by those
+    of another one, nor those that go together by others, however many these are.
+    """
+    accounts = sorted({each.account_id for each in payments})
+    turn, account = divmod(chance, len(accounts))
+    of_account = [each for each in payments if each.account_id == accounts[account]]
+    ordered = sorted(of_account, key=lambda each: (each.check_at or each.created_at, each.payment_id))
+    kinds: tuple[list[GaslessPayment], list[GaslessPayment]] = ([], [])
     for each in ordered:
-        is_plain = each.account_id == first.account_id and each.payment_id not in is_alone
-        if is_plain and size + size_of(each) <= _BATCH_BYTES:
+        kinds[bool(each.reverts or each.runs_code or each.payer in alone)].append(each)
+    plain, single = kinds
+    if single and (turn % 2 or not plain):
+        return (single[0],)
+    found, size = list[GaslessPayment](), 0
+    for each in plain:
+        if size + size_of(each) <= _BATCH_BYTES:
             found.append(each)
             size += size_of(each)
     return tuple(found[:MOST_IN_BATCH])
@@ -286,7 +296,7 @@ def end_payment(
 
 
 def is_due(payment: GaslessPayment, now: datetime) -> bool:
-    """Whether a payment is to be made now, and not put off."""
+    """Whether it is to be made, and not put off."""
     return payment.stage is Stage.SIGNED and payment.check_at is not None and payment.check_at <= now
 
 

@@ -116,10 +116,14 @@ def _begin_batch(
     if not ready:
         return True
     approved = _find_approved(services, ready, sender)
-    if services.clock() >= until:
-        return False
-    chosen = rules.choose_payments(ready, {payer for payer, each in delays.items() if each.is_alone})
-    wanted = _those_that_succeed(services, sender, chosen, approved, reading, until)
+    alone = {payer for payer, each in delays.items() if each.is_alone}
+    wanted: Sequence[GaslessPayment] = ()
+    while ready and not wanted:  # payments that fail when they are run do not use up the batch of this minute
+        if services.clock() >= until:
+            return False
+        chosen = rules.choose_payments(ready, int.from_bytes(services.entropy(4)), alone)
+        wanted = _those_that_succeed(services, sender, chosen, approved, reading, until)
+        ready = [each for each in ready if each not in chosen]
     if not wanted:
         return True
     now = services.clock()

@@ -176,26 +176,41 @@ def test_a_token_is_approved_once_in_a_batch_unless_it_is_already() -> None:
 def test_a_batch_is_of_one_account_and_of_at_most_twenty_payments_that_fit() -> None:
     waiting = [signed(each) for each in range(30)]
     others = [replace(signed(each), account_id="other") for each in range(30, 33)]
-    batch = rules.choose_payments([*others, *waiting])
+    batch = rules.choose_payments([*others, *waiting], 0)
     assert [each.payment_id for each in batch] == [each.payment_id for each in waiting[:20]]
     made = rules.transaction_of(SENDER, batch, [])
     assert len(made.data) <= 2 * MOST_BYTES
     long = [signed(each, length=1_024) for each in range(30)]
-    assert 0 < len(rules.choose_payments(long)) < 20
-    assert len(rules.transaction_of(SENDER, rules.choose_payments(long), []).data) <= 2 * MOST_BYTES
+    assert 0 < len(rules.choose_payments(long, 0)) < 20
+    assert len(rules.transaction_of(SENDER, rules.choose_payments(long, 0), []).data) <= 2 * MOST_BYTES
 
 
-def test_one_that_was_reverted_is_made_alone() -> None:
-    first = replace(signed(0), reverts=1)
-    waiting = [signed(each) for each in range(1, 4)]
-    assert rules.choose_payments([*waiting, first]) == (first,)
-    assert rules.choose_payments([*waiting, replace(first, check_at=START + timedelta(hours=1))]) == tuple(waiting)
+@pytest.mark.parametrize("change", [{"reverts": 1}, {"runs_code": True}, {}])
+def test_what_is_made_alone_has_half_of_the_batches_of_its_account_however_many_there_are(change: dict[str, Any]) -> None:
+    alone = [replace(signed(each), **change) for each in range(60)]
+    waiting, payers = [signed(each) for each in range(60, 64)], () if change else {each.payer for each in alone}
+    waiting = waiting if change else [_of_another_payer(each) for each in waiting]
+    chosen = [rules.choose_payments([*waiting, *alone], chance, payers) for chance in range(100)]
+    assert chosen.count(tuple(waiting)) == chosen.count((alone[0],)) == 50
+    assert {rules.choose_payments(waiting, chance, payers) for chance in range(4)} == {tuple(waiting)}
+    assert {rules.choose_payments(alone, chance, payers) for chance in range(4)} == {(alone[0],)}
+
+
+def _of_another_payer(payment: GaslessPayment) -> GaslessPayment:
+    return replace(payment, authorization=replace(payment.authorization, payer="0x" + "0d" * 20))
+
+
+def test_each_account_has_the_same_share_of_the_batches_however_many_payments_it_has() -> None:
+    flood = [replace(signed(each), account_id="flood", runs_code=True) for each in range(200)]
+    few = [signed(each) for each in range(200, 203)]
+    chosen = [rules.choose_payments([*flood, *few], chance) for chance in range(100)]
+    assert chosen.count((flood[0],)) == chosen.count(tuple(few)) == 50
 
 
 def test_one_that_was_tried_without_success_comes_after_those_that_were_not() -> None:
-    first, other = signed(0), replace(signed(10), account_id="other")
-    assert rules.choose_payments([first, other]) == (first,)
-    assert rules.choose_payments([rules.put_off(first, "the node does not say", START), other]) == (other,)
+    first, other = (replace(signed(each), runs_code=True) for each in (0, 10))
+    assert rules.choose_payments([first, other], 0) == (first,)
+    assert rules.choose_payments([rules.put_off(first, "the node does not say", START), other], 0) == (other,)
 
 
 def test_a_payment_that_reverted_twice_or_is_late_is_given_up() -> None:

@@ -5,11 +5,16 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.base.errors import Conflict
+from chalicelib.base.money import Fee
+from chalicelib.gasless import flows
 from chalicelib.gasless.records import Stage
+from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
-from tests.fakes.gasless import NETWORK, PAYER, Gasless
+from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.gasless import HAD, NETWORK, PAYER, Gasless
+from tests.fakes.requests import store_request
 
 
 def minutes(gasless: Gasless, number: int) -> None:
@@ -55,3 +60,20 @@ def test_no_signature_locks_a_request_for_a_payer_whose_calls_wait_for_a_day() -
     gasless.world.advance(1)
     gasless.accept(made)
     assert gasless.loaded().is_executed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_payment_that_fails_when_it_is_run_takes_the_batch_of_no_other_one(seed: int) -> None:
+    """It is made alone, as its payer has code, which refuses it once it was accepted."""
+    gasless, other = Gasless(seed), "0x" + "0d" * 20
+    gasless.delegations = 1
+    gasless.chain.contracts.add(other)
+    gasless.state.balances[other] = HAD
+    request = store_request(gasless.services, currency="USDC-base")
+    owed = Owed(request, request.amount, Fee("1", FEE_ADDRESS))
+    failing = gasless.accept(flows.offer(gasless.services, gasless.owner, direct(owed), other))
+    made = gasless.accept(gasless.offer())
+    gasless.state.balances[other] = 0
+    gasless.world.advance(1)
+    gasless.run()
+    assert (gasless.load(failing).stage, gasless.load(made).stage) == (Stage.SIGNED, Stage.SENDING)

@@ -122,8 +122,10 @@ def test_a_payer_whose_transaction_was_reverted_waits_alone_for_a_day(shop: Shop
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     cheat, honest = shop.payer(), shop.payer()
     name = payer_name(cheat.address)
-    reverted = shop.services.store.write(Reverts("base", name, 1, shop.services.clock()))
     made = [shop.signed(each) for each in (cheat, honest)]
+    reverted = shop.services.store.write(Reverts("base", name, 1, shop.services.clock()))
+    with pytest.raises(Conflict, match="was reverted"):
+        shop.signed(cheat)
     gasless_running.run_due(shop.services)
     waits, sent = map(shop.load, made)
     assert (waits.stage, sent.stage) == (Stage.SIGNED, Stage.SENDING)
