@@ -55,7 +55,7 @@ def show(kinds: str, stack: Stack) -> int:
             time.sleep(0.1)
     finally:
         if outsiders.poll() is None:
-            outsiders.send_signal(signal.SIGKILL)  # it has nothing to clean up
+            outsiders.send_signal(signal.SIGKILL)  # its browser ends with it, and nothing else is left
             outsiders.wait()
     return 0 if status == 0 else 1
 

@@ -27,6 +27,7 @@ from chalicelib.chains.catalogue.contracts import (
 from infra.local.browser import wallet_script
 from infra.local.outsiders.payer import Payer
 from infra.local.process import free_port
+from infra.local.setup import find_browser
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
 from tests.local.running import SHARED, SharedStack, description, end, start
 from tests.support.patience import milliseconds, patience, wait_for
@@ -270,6 +271,7 @@ def test_a_fresh_demo_that_is_to_run_once_has_other_credentials_and_ends_by_itse
     output, _ = demo.communicate(timeout=patience(10 + 2 * len(DEMONSTRATED)))
     assert demo.returncode == 0, output
     assert "Every step held" in output
+    assert ("200, passkey" in output) == ("team" in DEMONSTRATED and find_browser() is not None)
     assert len(deliveries(output)) >= sum(DEMONSTRATED.values())
     assert processes_of(project) == []
 

@@ -83,6 +83,13 @@ def test_what_approvers_are_not_shown_is_found(kind: type[Any], monkeypatch: pyt
             _run(seed)
 
 
+def test_a_key_that_is_widened_while_it_is_off_and_not_shown_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ApiKey, "SWITCHED_BY", ())
+    with light_passwords(), pytest.raises(AssertionError, match="not shown"):
+        for seed in range(300):
+            _run(seed)
+
+
 def test_a_capture_whose_fee_goes_to_a_thief_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operating, "_check_fee", lambda services, payment, operation: None)
     with light_passwords(), pytest.raises(AssertionError, match="nothing was approved"):

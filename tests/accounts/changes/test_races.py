@@ -77,9 +77,9 @@ def test_two_who_decide_at_the_same_moment_decide_it_once_wherever_they_meet(ask
         assert done and (by_key or len(done) == 1) and change.state == wanted, (outcomes, change.state)
         assert teams[0].fee() == ("5" if wanted == "applied" else None)
         assert wanted == "refused" or len(change.approved_by) == len(done)
-        notified = [each.kind for each in stored(teams[0], Event)]
-        assert notified.count("account.change_applied") == (wanted == "applied")
-        assert notified.count("account.change_refused") == (wanted == "refused")
+        announced = [each.kind for each in stored(teams[0], Event)]
+        assert announced.count("account.change_applied") == (wanted == "applied")
+        assert announced.count("account.change_refused") == (wanted == "refused")
         seen.add(f"{wanted} {len(done)}")
     assert len(seen) >= 2 or (asked_by, second) == ("ann", "approve"), seen
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.passkeys.records import Passkey
-from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
+from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus, OrchestratorKey
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Identity, Person, Role
 from chalicelib.platform.access.sessions.records import Session
@@ -87,7 +87,9 @@ class Wishes:
         ]
 
     def of_credentials(self) -> list[Wish]:
-        choose, key = self.choose, {"key_id": self.choose([each.key_id for each in self.store.all(ApiKey)])}
+        choose, keys = self.choose, self.store.all(ApiKey)
+        off = [each for each in keys if each.status is CredentialStatus.INACTIVE]  # which are changed and switched on
+        key = {"key_id": choose(choose((keys, off or keys))).key_id}
         webhook = {"webhook_id": choose([each.webhook_id for each in self.store.all(Endpoint)] or ["none"])}
         platforms = [each.orchestrator_id for each in self.store.all(OrchestratorKey)]
         scopes = {"scopes": choose((None, ["requests:read"], ["requests:write"]))}

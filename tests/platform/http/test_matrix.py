@@ -9,6 +9,7 @@ import pytest
 from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.payees.records import PayeeDestination
 from chalicelib.base.records import Key, Record
+from chalicelib.platform.access.audit.records import AuditEntry
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId
 from chalicelib.platform.access.credentials.rules import SCOPES
 from chalicelib.platform.access.modes import Mode, Rate
@@ -193,6 +194,34 @@ def test_a_role_may_call_what_it_is_for_and_hears_which_scope_it_lacks(api: Api,
         else:
             message = f"Your role in this account is {role}, which lacks the scope {known.scope}"
             assert (known.name, reply.status, reply.message) == (known.name, 403, message)
+
+
+UNLOGGED = {
+    "ask_to_add_wallet", "ask_to_prove_by_wallet", "ask_to_prove_by_passkey", "ask_to_register_passkey", "ask_confirmation",
+    "test_webhook", "redeliver", "redeliver_failed",  # which change nothing of the account
+    "choose_language", "end_sessions_of_member", "remove_branding_by_session", "remove_domain_by_session",
+    "check_domain_by_session",  # whose examples change nothing
+}
+
+
+def test_each_change_of_an_account_in_a_session_has_an_entry_that_names_the_person(api: Api) -> None:
+    rooms = ("chalicelib.accounts", "chalicelib.webhooks")
+    for known, module in OPERATIONS.items():
+        if Mode.SESSION not in known.modes or known.method == "GET" or not module.startswith(rooms):
+            continue
+        clear_tables()
+        tenant, way = Tenant(), WAYS[5]
+        headers = headers_for(known, tenant, way)
+        own = prepared(known, tenant, way)
+        before = entries()
+        assert own.send(api, headers).status == known.status
+        actors = {each.actor for key, each in entries().items() if key not in before}
+        is_named = bool(actors) and all(each.startswith("person:") for each in actors)
+        assert is_named != (known.name in UNLOGGED), known.name
+
+
+def entries() -> dict[Key, AuditEntry]:
+    return {each.key: each for each, _ in running().store.scan((AuditEntry,)) if isinstance(each, AuditEntry)}
 
 
 REDIRECTING = {
