@@ -249,7 +249,7 @@ def size_of(payment: GaslessPayment) -> int:
 def choose_payments(
     payments: Sequence[GaslessPayment], chance: int, alone: Collection[str] = ()
 ) -> tuple[GaslessPayment, ...]:
-    """The payments of one network that the next batch makes: of an account that `chance` chooses, those that can be made
+    """The payments of one network that the next batch makes: of one account, chosen by `chance`, those that can be made
     together, or one that cannot. That is one that was reverted, or whose payer is among those that are `alone`, or has
     code, which may decide otherwise by then. Of each kind the one that has waited longest is the first.
 
