@@ -10,7 +10,7 @@ from chalicelib.offramp.payers.records import BankAccount, Payer
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
-from chalicelib.platform.privacy import store as privacy_store
+from chalicelib.platform.privacy import flows as privacy
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Delete
@@ -27,7 +27,7 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
     left = rules.erase_payer(payer, now)
     accounts = tuple(rules.erase_account(each) for each in store.bank_accounts(services.store, payer.user_id))
     name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
-    key = privacy_store.person_key(services.store, payer.user_id)
+    key = privacy.person_key(services.store, payer.user_id)
     gone = [Delete(each) for each in (name, key) if each is not None]
     entry = audit.make_entry(actor, "payer.erased", payer.user_id, now, services.entropy)
     services.store.write(left, *accounts, *gone, entry)

@@ -22,7 +22,6 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderRefused, ProviderUser
 from chalicelib.platform.privacy import flows as privacy
-from chalicelib.platform.privacy import store as privacy_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Delete, WriteConflict
@@ -94,7 +93,7 @@ def discard(services: Services, user_id: str, name_hash: str) -> None:
     """Deletes a payer whose details the provider refused, with bank accounts and data key. Does nothing if the record
     was changed."""
     payer = store.payer(services.store, user_id)
-    name, key = store.name(services.store, name_hash), privacy_store.person_key(services.store, user_id)
+    name, key = store.name(services.store, name_hash), privacy.person_key(services.store, user_id)
     accounts = store.bank_accounts(services.store, user_id)
     if payer is not None and not payer.is_submitted and payer.erased_at is None:
         with suppress(WriteConflict):

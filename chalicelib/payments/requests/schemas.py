@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.email_addresses import STORED_PATTERN
+from chalicelib.payments.requests import records
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.errors import RequestCancelled
 from chalicelib.payments.requests.flows import Change
@@ -14,14 +15,6 @@ from chalicelib.payments.requests.plain_transfers.schemas import (
     PLAIN_TRANSFER,
     PlainTransferAnswer,
     plain_transfer_field,
-)
-from chalicelib.payments.requests.records import (
-    CustomerAddress,
-    CustomerInfo,
-    Frequency,
-    Recurrence,
-    Request,
-    RequestStatus,
 )
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http.errors import details_of
@@ -43,9 +36,9 @@ class CustomerAddressBody(Input):
         None, description="Two letters, such as US"
     )
 
-    def record(self) -> CustomerAddress:
+    def record(self) -> records.CustomerAddress:
         """The body as plain values."""
-        return CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
+        return records.CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
 
 
 class CustomerInfoBody(Input):
@@ -63,10 +56,10 @@ class CustomerInfoBody(Input):
             raise rule("must be an e-mail address")
         return value
 
-    def record(self) -> CustomerInfo:
+    def record(self) -> records.CustomerInfo:
         """The body as plain values."""
         address = self.address.record() if self.address else None
-        return CustomerInfo(self.firstName, self.lastName, self.email, address)
+        return records.CustomerInfo(self.firstName, self.lastName, self.email, address)
 
 
 class RecurrenceBody(Input):
@@ -75,7 +68,7 @@ class RecurrenceBody(Input):
     startDate: Annotated[str, form(format="start-date")] = Field(
         description="A date or an instant in ISO 8601, not before today by UTC"
     )
-    frequency: Frequency = Field(description="How often it recurs")
+    frequency: records.Frequency = Field(description="How often it recurs")
 
 
 class CreateRequest(Input):
@@ -122,7 +115,7 @@ class CreateRequest(Input):
             Draft,
             item=Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency),
             customer_info=self.customerInfo.record() if self.customerInfo else None,
-            recurrence=Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
+            recurrence=records.Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
             original_payment_reference=self.originalRequestPaymentReference,
             is_crypto_to_fiat=bool(self.isCryptoToFiatAvailable),
         )
@@ -164,7 +157,7 @@ class RequestCreated(Output):
     )
 
     @classmethod
-    def of(cls, request: Request) -> Self:
+    def of(cls, request: records.Request) -> Self:
         return cls.from_record(request, **name_fields(request), **plain_transfer_field(request))
 
 
@@ -176,4 +169,4 @@ class RequestUpdated(Output):
 
 @details_of.register
 def _(error: RequestCancelled) -> dict[str, Any]:
-    return {"status": RequestStatus.CANCELLED.value}
+    return {"status": records.RequestStatus.CANCELLED.value}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, source_networks, source_token
+from chalicelib.chains.catalogue.bridges import SOURCE_SYMBOLS, is_enough, source_networks, source_token
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.checkout.crosschain.step_ids import Step
 from chalicelib.checkout.rules import PayOptions
@@ -20,7 +20,6 @@ from chalicelib.crosschain.service.sources.rules import (
     check_bridged,
     cost_of,
     gas_in_dollars,
-    is_enough,
     is_offered,
     on_source,
     source_for,
