@@ -1,7 +1,7 @@
 """Views of payers."""
 
 from chalicelib.base.errors import Forbidden
-from chalicelib.offramp.payers import bank_accounts, erasure, flows, reading
+from chalicelib.offramp.payers import bank_accounts, flows, reading
 from chalicelib.offramp.payers.schemas import bodies, responses
 from chalicelib.platform.access.callers import check_reads_payers
 from chalicelib.platform.access.modes import Mode
@@ -32,7 +32,7 @@ def update_payer(call: Call[bodies.UpdatePayer, None]) -> responses.PayerUpdated
 
 
 def erase_payer(call: Call[None, None]) -> responses.PayerErased:
-    return responses.PayerErased.of(*erasure.erase(call.services, call.actor, call.path["client_user_id"]))
+    return responses.PayerErased.of(*flows.erase(call.services, call.actor, call.path["client_user_id"]))
 
 
 def add_payment_details(call: Call[bodies.AddPaymentDetails, None]) -> responses.PaymentDetailsAdded:

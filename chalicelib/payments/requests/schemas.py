@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_val
 from chalicelib.base.email_addresses import STORED_PATTERN
 from chalicelib.payments.requests import records
 from chalicelib.payments.requests.creation import Draft
-from chalicelib.payments.requests.errors import RequestCancelled
 from chalicelib.payments.requests.flows import Change
 from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_fields
 from chalicelib.payments.requests.plain_transfers.schemas import (
@@ -16,6 +15,7 @@ from chalicelib.payments.requests.plain_transfers.schemas import (
     PlainTransferAnswer,
     plain_transfer_field,
 )
+from chalicelib.payments.requests.rules import RequestCancelled
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http.errors import details_of
 from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnReference, Payee, ShortText, form
@@ -25,6 +25,17 @@ Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
 _Email = Annotated[str, StringConstraints(max_length=255), form(STORED_PATTERN, "email-address")]
+
+
+StatedAmount = Annotated[
+    str,
+    Field(
+        default_factory=unsent,
+        description="What the payment itself says was paid, in units of the token; absent if that arrived. A token "
+        "that keeps a part of what it moves pays less",
+    ),
+]
+"""As `chalicelib.payments.requests.rules.stated_field` gives it."""
 
 
 class CustomerAddressBody(Input):
@@ -170,3 +181,5 @@ class RequestUpdated(Output):
 @details_of.register
 def _(error: RequestCancelled) -> dict[str, Any]:
     return {"status": records.RequestStatus.CANCELLED.value}
+
+

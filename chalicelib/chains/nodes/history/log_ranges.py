@@ -12,8 +12,15 @@ from chalicelib.chains.nodes.history.blocks import facts_of, header_hash
 from chalicelib.chains.nodes.history.full_blocks import LogFilter, logs_of_block
 from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chains.nodes.history.transfers import PAYMENT_TOPICS
-from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
+from chalicelib.chains.nodes.rpc.jsonrpc import (
+    JsonRpcClient,
+    NodeTimeout,
+    RpcCall,
+    block_at,
+    raise_first_error,
+    unavailable_if_malformed,
+)
 
 if TYPE_CHECKING:
     from chalicelib.chains.proofs.headers import Checked
@@ -64,9 +71,9 @@ class Disconnected(Exception):
     """The checkpoint's block is no longer canonical: a fork was deeper than the confirmations."""
 
 
-@jsonrpc.unavailable_if_malformed
+@unavailable_if_malformed
 def read_range(
-    node: jsonrpc.JsonRpcClient,
+    node: JsonRpcClient,
     blocks: BlockRange,
     after: Checkpoint | None,
     escrow: EscrowContracts | None = None,
@@ -82,12 +89,12 @@ def read_range(
     no longer canonical, RangeTooLarge or BlockRefused if the node does not return the logs of these blocks,
     ChainUnavailable if it does not return the headers either.
     """
-    last = jsonrpc.block_at(blocks.last)
-    first = [jsonrpc.block_at(after.number), last] if after else [last]
+    last = block_at(blocks.last)
+    first = [block_at(after.number), last] if after else [last]
     wanted = _payments(node.network, escrow)
     queries = [wanted.query(place_of(each)) for each in (blocks, again) if each is not None]
     before, (outcome, *others), (last_after, *more) = with_headers(
-        node, first, queries, [last], [*map(jsonrpc.block_at, headers)]
+        node, first, queries, [last], [*map(block_at, headers)]
     )
     last_before = before[-1]
     if not (all(before) and last_after) or last_before["hash"] != last_after["hash"]:
@@ -108,9 +115,9 @@ def _logs_again(network: str, blocks: BlockRange, outcome: Any) -> tuple[Mapping
         return None
 
 
-@jsonrpc.unavailable_if_malformed
+@unavailable_if_malformed
 def read_payments(
-    node: jsonrpc.JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], escrow: EscrowContracts | None = None
+    node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], escrow: EscrowContracts | None = None
 ) -> dict[int, BlockPayments]:
     """The blocks at some heights with their logs of payments and the Transfers that are wanted of each, without those
     that the node does not have.
@@ -121,8 +128,8 @@ def read_payments(
     return _read_blocks(node, wanted, (_payments(node.network, escrow),))
 
 
-@jsonrpc.unavailable_if_malformed
-def read_transfers(node: jsonrpc.JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
+@unavailable_if_malformed
+def read_transfers(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
     """The blocks at some heights with the Transfers that are wanted of each, without the logs of payments.
 
     One request, with a call for each header, and one for each filter. Raises ChainUnavailable if the node does not
@@ -135,12 +142,12 @@ def read_transfers(node: jsonrpc.JsonRpcClient, wanted: Mapping[int, Sequence[Lo
 
 
 def _read_blocks(
-    node: jsonrpc.JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], payments: Sequence[LogFilter]
+    node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], payments: Sequence[LogFilter]
 ) -> dict[int, BlockPayments]:
     places = {number: BlockRange(number, number) for number in wanted}
     filters = {number: (*payments, *transfers) for number, transfers in wanted.items()}
     queries = [each.query(place_of(places[number])) for number, of_block in filters.items() for each in of_block]
-    headers, outcomes, _ = with_headers(node, [jsonrpc.block_at(number) for number in wanted], queries)
+    headers, outcomes, _ = with_headers(node, [block_at(number) for number in wanted], queries)
     answers, found = iter(outcomes), dict[int, BlockPayments]()
     for (number, of_block), header in zip(filters.items(), headers, strict=True):
         lists = [next(answers) for _ in of_block]
@@ -172,11 +179,11 @@ def _check_headers(numbers: Sequence[int], headers: Sequence[Any]) -> tuple["Che
 
 
 def with_headers(
-    node: jsonrpc.JsonRpcClient,
-    before: Sequence[jsonrpc.RpcCall],
-    queries: Sequence[jsonrpc.RpcCall],
-    after: Sequence[jsonrpc.RpcCall] = (),
-    besides: Sequence[jsonrpc.RpcCall] = (),
+    node: JsonRpcClient,
+    before: Sequence[RpcCall],
+    queries: Sequence[RpcCall],
+    after: Sequence[RpcCall] = (),
+    besides: Sequence[RpcCall] = (),
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order;
     after these the outcomes of what is asked `besides`, if the node answers all at once.
@@ -191,26 +198,26 @@ def with_headers(
         outcomes = node.outcomes([*before, *queries, *after, *besides])
     except ChainUnavailable as error:
         headers = node.results(before)
-        takes_too_long = isinstance(error, jsonrpc.NodeTimeout)
+        takes_too_long = isinstance(error, NodeTimeout)
         logs = [error if takes_too_long else _outcome(node, query) for query in queries]
         return headers, logs, node.results(after)
-    jsonrpc.raise_first_error([*outcomes[:first], *outcomes[second:third]])
+    raise_first_error([*outcomes[:first], *outcomes[second:third]])
     return outcomes[:first], outcomes[first:second], outcomes[second:]
 
 
-def logs_of(node: jsonrpc.JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:
+def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:
     """The wanted logs of a range of blocks, by one request, or by a few more if it is one block with too many logs.
 
     Raises ChainUnavailable if the node does not have the last block, and as `check_logs`.
     """
-    (last,), (outcome,), _ = with_headers(node, [jsonrpc.block_at(blocks.last)], [wanted.query(place_of(blocks))])
+    (last,), (outcome,), _ = with_headers(node, [block_at(blocks.last)], [wanted.query(place_of(blocks))])
     if not last:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
     return _complete(node, blocks, outcome, wanted, last)[0]
 
 
 def _complete(
-    node: jsonrpc.JsonRpcClient, blocks: BlockRange, outcome: Any, wanted: LogFilter, last: Mapping[str, Any]
+    node: JsonRpcClient, blocks: BlockRange, outcome: Any, wanted: LogFilter, last: Mapping[str, Any]
 ) -> tuple[tuple[Mapping[str, Any], ...], bool]:
     """As `check_logs`, but a single block that is refused is read in other ways, by its header `last`; and whether
     that was so."""
@@ -243,7 +250,7 @@ def place_of(blocks: BlockRange) -> dict[str, str]:
     return {"fromBlock": hex(blocks.first), "toBlock": hex(blocks.last)}
 
 
-def _outcome(node: jsonrpc.JsonRpcClient, call: jsonrpc.RpcCall) -> Any:
+def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:
     """The result of one call, or its error."""
     try:
         return node.results([call])[0]
