@@ -30,7 +30,7 @@ from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.gasless import rules as gasless_rules
 from chalicelib.offramp.payers.records import Payer
 from chalicelib.payments.announcements.admission import Announcement
-from chalicelib.payments.archive import flows
+from chalicelib.payments.archive import store as archive_store
 from chalicelib.payments.archive.lines import pack_lines
 from chalicelib.payments.archive.rules import prefix_of
 from chalicelib.payments.links.multicalls import flows as multicalls
@@ -108,7 +108,7 @@ def of_owner(make: Callable[[Tenant], Any]) -> Make:
 
 def archived_request(owner: Tenant, way: Way) -> None:
     """In the month of the example, whenever that is run."""
-    found = flows.whole(running().store, paid_payable(owner, way))
+    found = archive_store.whole(running().store, paid_payable(owner, way))
     assert found is not None
     name = f"{prefix_of(owner.account_id, '2025-10')}20261105T083000-{found.payable_id}.jsonl.gz"
     running().archive.put(name, pack_lines([found]))

@@ -22,6 +22,7 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.outbound.compliance import ProviderRefused, ProviderUnavailable, ProviderUser
 from chalicelib.platform.privacy import flows as privacy
+from chalicelib.platform.privacy import store as privacy_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Delete, WriteConflict
@@ -93,7 +94,7 @@ def discard(services: Services, user_id: str, name_hash: str) -> None:
     """Deletes a payer whose details the provider refused, with bank accounts and data key. Does nothing if the record
     was changed."""
     payer = store.payer(services.store, user_id)
-    name, key = store.name(services.store, name_hash), privacy.person_key(services.store, user_id)
+    name, key = store.name(services.store, name_hash), privacy_store.person_key(services.store, user_id)
     accounts = store.bank_accounts(services.store, user_id)
     if payer is not None and not payer.is_submitted and payer.erased_at is None:
         with suppress(WriteConflict):
@@ -164,7 +165,7 @@ def erase(services: Services, actor: Actor, client_user_id: str) -> tuple[Payer,
     left = rules.erase_payer(payer, now)
     accounts = tuple(rules.erase_account(each) for each in store.bank_accounts(services.store, payer.user_id))
     name = store.name(services.store, rules.name_hash(actor.account_id, client_user_id))
-    key = privacy.person_key(services.store, payer.user_id)
+    key = privacy_store.person_key(services.store, payer.user_id)
     gone = [Delete(each) for each in (name, key) if each is not None]
     entry = audit.make_entry(actor, "payer.erased", payer.user_id, now, services.entropy)
     services.store.write(left, *accounts, *gone, entry)

@@ -8,28 +8,20 @@ have several lines, of which the last one is right.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import Key, Record
-from chalicelib.payments.archive import lines, rules
+from chalicelib.payments.archive import lines, rules, store
 from chalicelib.payments.archive.records import ArchivePass
 from chalicelib.payments.archive.rules import Archived
-from chalicelib.payments.links import store as link_store
-from chalicelib.payments.links.records import Link
 from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests import request_counts
-from chalicelib.payments.requests.payments import store as payment_store
-from chalicelib.payments.requests.payments.records import SentRefund
-from chalicelib.payments.requests.records import Reference, Request, RequestPointer
-from chalicelib.payments.requests.references import reference_topic
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, Store, Write, WriteConflict
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Delete, Write, WriteConflict
 from chalicelib.platform.storage.sweeping import Sweep
 
 _TIME_PER_RUN = timedelta(seconds=120)
@@ -38,48 +30,6 @@ _MOST_PER_RUN = 2_000
 two minutes more."""
 _LINES_OF_OBJECT = 50
 """So that a page of the API, which has one object, stays below 1 MB."""
-
-
-class Candidate(NamedTuple):
-    """The id of a payable, and what reads its link or one of its requests: one that cannot be read stops no pass."""
-
-    payable_id: str
-    read: Callable[[], Record]
-
-
-def find_pass(store: Store) -> ArchivePass | None:
-    """The pass that is under way, or the last one; None before the first. One read."""
-    return store.get(ArchivePass, ArchivePass.KEY.of())
-
-
-def candidates(store: Store, after: Key | None) -> tuple[list[Candidate], Key | None]:
-    """The links and requests on the next MB of the table, and where that ends (`Store.scan_on`)."""
-    scanned, end = store.scan_on((Link, Request), after)
-    return [Candidate(each.key.pk.partition("#")[2], each.read) for each in scanned], end
-
-
-def whole(store: Store, payable_id: str) -> Archived | None:
-    """A payable with all that was recorded of it, as it is stored now. One query, and three for each request."""
-    payable = link_store.find_payable(store, payable_id)
-    if payable is None or not payable.requests:
-        return None
-    ids = [each.request_id for each in payable.requests]
-    return Archived(
-        payable,
-        tuple(each for name in ids for each in payment_store.payments(store, name)),
-        tuple(each for name in ids for each in store.query(SentRefund, SentRefund.KEY.all(request_id=name))),
-        tuple(each for name in ids for each in payment_store.list_unmatched_transfers(store, name)),
-    )
-
-
-def index_entries(store: Store, archived: Archived) -> list[Record]:
-    """What finds the requests of a payable by their ids and references. One batch read for 50 requests."""
-    wanted: dict[Key, type[Record]] = {}
-    for each in archived.payable.requests:
-        topic = reference_topic(bytes.fromhex(each.payment_reference[2:]))
-        wanted[Reference.KEY.of(topic=topic)] = Reference
-        wanted[RequestPointer.KEY.of(request_id=each.request_id)] = RequestPointer
-    return list(store.get_many(wanted).values())
 
 
 @frozen
@@ -107,7 +57,7 @@ def archive_due(services: Services) -> int:
     now = services.clock()
     if not services.settings.archive_bucket:
         return 0
-    known = find_pass(services.store)
+    known = store.find_pass(services.store)
     if known is not None and known.is_resting(now):
         return 0
     current = known or ArchivePass(now)
@@ -117,7 +67,7 @@ def archive_due(services: Services) -> int:
     with Sweep(services.log) as sweep:
         due, after = list[_Due](), current.after
         while True:
-            scanned, after = candidates(services.store, after)
+            scanned, after = store.candidates(services.store, after)
             for each in scanned:
                 sweep.run(partial(_collect, services, before, due, each), each.payable_id)
             if after is None or len(due) >= _MOST_PER_RUN or services.clock() >= now + _TIME_PER_RUN:
@@ -145,14 +95,14 @@ def page(services: Services, account_id: str, month: str, cursor: str | None) ->
     return ArchivePage(tuple(found), following)
 
 
-def _collect(services: Services, before: datetime, due: list[_Due], candidate: Candidate, _id: str) -> int:
+def _collect(services: Services, before: datetime, due: list[_Due], candidate: store.Candidate, _id: str) -> int:
     """Adds the payable of a link or request to those that are due, if it is, and if one transaction can delete it.
 
     Returns how many were added.
     """
     if not rules.may_be_due(candidate.read(), before):
         return 0
-    found = whole(services.store, candidate.payable_id)
+    found = store.whole(services.store, candidate.payable_id)
     if found is None or not rules.is_finished(found.payable) or not rules.is_due(found, before):
         return 0
     paid, requests = (*found.payments, *found.refunds), found.payable.requests
@@ -160,7 +110,7 @@ def _collect(services: Services, before: datetime, due: list[_Due], candidate: C
         *payment_counts.amounts(paid, [replace(each, is_counted=False) for each in paid]),
         *request_counts.amounts(requests, [replace(each, counted_as=None) for each in requests]),
     ]
-    deleted = (*found.records, *index_entries(services.store, found))
+    deleted = (*found.records, *store.index_entries(services.store, found))
     writes: tuple[Write, ...] = (*map(Delete, deleted), *(Add(*each) for each in added))
     if len(writes) > LARGEST_TRANSACTION:
         return 0

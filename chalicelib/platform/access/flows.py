@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from chalicelib.base.errors import ForeignOrigin, Unauthorized
-from chalicelib.base.records import Key, Record
+from chalicelib.platform.access import store
 from chalicelib.platform.access.callers import Caller, Member, SentCredential
 from chalicelib.platform.access.credentials import rules as credential_rules
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
@@ -17,18 +17,12 @@ from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
 from chalicelib.platform.access.sessions.records import Session
-from chalicelib.platform.access.sessions.rules import check_session, parse_token, pointer_of, touch_session
+from chalicelib.platform.access.sessions.rules import check_session, pointer_of, touch_session
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Store, WriteConflict
+from chalicelib.platform.storage.store import WriteConflict
 
 _Fields = dict[str, Any]
 """Fields of a Caller by name."""
-_KINDS: dict[Mode, type[ApiKey] | type[ClientId] | type[OrchestratorKey]] = {
-    Mode.ORCHESTRATOR: OrchestratorKey,
-    Mode.ORCHESTRATOR_KEY: OrchestratorKey,
-    Mode.API_KEY: ApiKey,
-    Mode.CLIENT_ID: ClientId,
-}
 
 
 def anonymous_caller(
@@ -51,7 +45,7 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
     secret_hash = credential_rules.credential_hash(sent.secret)
     digest = caller_digest(secret_hash, ip_address)
     client_id_hash = credential_rules.credential_hash(sent.client_id) if sent.client_id is not None else None
-    records = records_of(services.store, sent, secret_hash, client_id_hash, digest)
+    records = store.records_of(services.store, sent, secret_hash, client_id_hash, digest)
     until, version = _ban_of(records.get(Ban))
     common: _Fields = {
         "mode": sent.mode,
@@ -201,32 +195,6 @@ _CALLERS = {
 
 def _ban_of(ban: Ban | None) -> tuple[datetime | None, int]:
     return (ban.until, ban.version) if ban else (None, 0)
-
-
-def records_of(
-    store: Store, sent: SentCredential, secret_hash: str, client_id_hash: str | None, caller: str
-) -> dict[type[Record], Any]:
-    """The ban of a caller, the credential with a hash, and the client id and key sent with it, each by its class.
-
-    For a session these are the session, its account, its person and their membership of the account. What does not
-    exist is left out. One read. Raises Throttled.
-    """
-    wanted: dict[Key, type[Record]] = {Ban.KEY.of(caller=caller): Ban}
-    if sent.mode is Mode.SESSION:
-        wanted[Session.KEY.of(token_hash=secret_hash)] = Session
-        if (named := parse_token(sent.secret)) is not None:
-            account_id, person_id = named
-            wanted[Account.KEY.of(account_id=account_id)] = Account
-            wanted[Membership.KEY.of(account_id=account_id, person_id=person_id)] = Membership
-            wanted[Person.KEY.of(person_id=person_id)] = Person
-    else:
-        kind = _KINDS[sent.mode]
-        wanted[kind.KEY.of(credential_hash=secret_hash)] = kind
-    if client_id_hash is not None:
-        wanted[ClientId.KEY.of(credential_hash=client_id_hash)] = ClientId
-    if sent.beside_key is not None:
-        wanted[ApiKey.KEY.of(credential_hash=credential_rules.credential_hash(sent.beside_key))] = ApiKey
-    return {type(record): record for record in store.get_many(wanted).values()}
 
 
 def touch(services: Services, session: Session) -> Session:

@@ -11,9 +11,10 @@ What is held waits as it does for a node that does not answer: it counts as no a
 from datetime import datetime, timedelta
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.platform.emergency_stop import store
 from chalicelib.platform.emergency_stop.records import Stop
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Delete, Store, Write
+from chalicelib.platform.storage.store import Delete, Write
 
 CACHED_FOR = timedelta(seconds=5)
 """How long a container relies on what it read."""
@@ -33,7 +34,7 @@ def stopped_since(services: Services) -> datetime | None:
     now = services.clock()
     known = services.stops.get(Stop.__name__)
     if known is None or not timedelta(0) <= now - known[0] < CACHED_FOR:
-        found = current(services.store)
+        found = store.current(services.store)
         known = services.stops[Stop.__name__] = (now, found.since if found else None)
     return known[1]
 
@@ -46,7 +47,7 @@ def refuse_while_stopped(services: Services) -> None:
 
 def stop(services: Services, reason: str, *audit: Write) -> Stop:
     """Stops payments, or gives the stop that there is another reason; `audit` is written with it."""
-    found = current(services.store)
+    found = store.current(services.store)
     stopped = Stop(found.since if found else services.clock(), reason, version=found.version if found else 0)
     services.store.write(stopped, *audit)
     return stopped
@@ -54,12 +55,7 @@ def stop(services: Services, reason: str, *audit: Write) -> Stop:
 
 def resume(services: Services, *audit: Write) -> Stop | None:
     """Ends the stop and returns it; None, and nothing is written, if there is none."""
-    found = current(services.store)
+    found = store.current(services.store)
     if found is not None:
         services.store.write(Delete(found), *audit)
     return found
-
-
-def current(store: Store) -> Stop | None:
-    """The stop, as long as there is one."""
-    return store.get(Stop, Stop.KEY.of())

@@ -6,10 +6,10 @@ table of keys has none.
 
 import base64
 
+from chalicelib.platform.privacy import store
 from chalicelib.platform.privacy.records import PersonKey
 from chalicelib.platform.privacy.rules import KEY_BYTES
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Store
 
 
 def new_key(services: Services, person_id: str) -> tuple[PersonKey, bytes]:
@@ -21,15 +21,10 @@ def new_key(services: Services, person_id: str) -> tuple[PersonKey, bytes]:
 
 def data_key(services: Services, person_id: str) -> bytes | None:
     """The plain data key of a person; None if it was destroyed. One read, one KMS call."""
-    found = person_key(services.store, person_id)
+    found = store.person_key(services.store, person_id)
     return None if found is None else base64.b64decode(services.secrets.decrypt(found.wrapped, _owner(person_id)))
 
 
 def _owner(person_id: str) -> str:
     """The owner that KMS encrypts for. The policies of the functions name this prefix (infra/iam.py)."""
     return f"person#{person_id}"
-
-
-def person_key(store: Store, person_id: str) -> PersonKey | None:
-    """The data key of a person, as it is stored; None if it was destroyed. One read."""
-    return store.get(PersonKey, PersonKey.KEY.of(person_id=person_id))

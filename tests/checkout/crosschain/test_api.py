@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.crosschain.service.router.flows import find_answers
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete

@@ -11,7 +11,7 @@ from chalicelib.offramp.payers import bank_accounts, checking, flows, rules, sto
 from chalicelib.offramp.payers.flows import erase
 from chalicelib.offramp.payers.rules import PayerNotFound
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
-from chalicelib.platform.privacy import flows as privacy
+from chalicelib.platform.privacy import store as privacy_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 from tests.fakes.crash import FragileClient, Interruption
@@ -92,7 +92,7 @@ def test_an_erasure_between_any_two_calls_leaves_nothing_and_is_no_crash(flow: F
             assert [each.details_id for each in accounts if each.details_id == bank.details_id or each.sealed] == [
                 bank.details_id
             ]
-            assert privacy.person_key(world.services.store, made.user_id) is None
+            assert privacy_store.person_key(world.services.store, made.user_id) is None
             users, details = kept_at_provider(world)
             assert made.user_id not in users and bank.details_id not in details, position
     raise AssertionError("more calls than expected")

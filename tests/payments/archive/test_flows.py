@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import NotFound, ValidationFailed
-from chalicelib.payments.archive import flows, lines
+from chalicelib.payments.archive import flows, lines, store
 from chalicelib.payments.archive.rules import Archived
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.payouts import flows as payouts
@@ -85,7 +85,7 @@ def archived(world: World, month: str = MONTH) -> list[str]:
 
 def test_a_link_that_was_paid_over_a_year_ago_is_in_the_archive_and_nowhere_else(world: World) -> None:
     old = paid(world)
-    before, kept = flows.whole(world.services.store, old.link.token), of_payable(world, old)
+    before, kept = store.whole(world.services.store, old.link.token), of_payable(world, old)
     assert len(kept) == 5  # link, request, payment, reference, pointer
     world.now += YEAR
     new = paid(world, reference="INV-2")
@@ -227,7 +227,7 @@ def test_a_bucket_that_refuses_keeps_everything_and_the_place_of_the_pass(world:
     with pytest.raises(RuntimeError):
         flows.archive_due(world.services)
     assert of_payable(world, link)
-    assert flows.find_pass(world.services.store) is None
+    assert store.find_pass(world.services.store) is None
     world.archive.put = put  # type: ignore[method-assign]
     assert flows.archive_due(world.services) == 1
 
@@ -285,7 +285,7 @@ def test_a_pass_goes_on_where_the_last_run_ended_and_rests_for_two_weeks(
 
 
 def has_ended(world: World) -> bool:
-    known = flows.find_pass(world.services.store)
+    known = store.find_pass(world.services.store)
     return known is not None and known.ended_at is not None
 
 

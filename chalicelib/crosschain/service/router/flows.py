@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Literal
@@ -10,11 +10,12 @@ from typing import Literal
 from chalicelib.base.frozen import frozen
 from chalicelib.crosschain.service.router import rules
 from chalicelib.crosschain.service.router.asking import Answer, ask
-from chalicelib.crosschain.service.router.records import ROUTER, KeptAnswer, RouterCircuit
+from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.crosschain.service.router.verification import Limits, RouteRefused, verify
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable, step_of
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Store, Throttled
+from chalicelib.platform.storage.store import Throttled
 
 _RETRY_SECONDS = 15
 _LARGEST_KEPT = 300_000
@@ -147,12 +148,3 @@ def _call(wanted: rules.Wanted) -> QuoteCall:
         gas_limit=rules.DESTINATION_GAS,
         fallback=wanted.fallback,
     )
-
-
-def find_answers(store: Store, questions: Iterable[str]) -> tuple[dict[str, KeptAnswer], RouterCircuit | None]:
-    """The answers that are kept, by their questions, and the circuit if it was ever written. One read."""
-    circuit = RouterCircuit.KEY.of(router=ROUTER)
-    answers = {KeptAnswer.KEY.of(question=each): KeptAnswer for each in questions}
-    found = store.get_many({**answers, circuit: RouterCircuit})
-    state: RouterCircuit | None = found.pop(circuit, None)
-    return {each.question: each for each in found.values()}, state

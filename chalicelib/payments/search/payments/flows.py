@@ -7,21 +7,18 @@ request keeps the number of its payments. A list that has to leave much out, bec
 bounded number of queries.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.lists import Found, Span, below, partial_days, place_of_offset, with_partial_day
-from chalicelib.base.parallel import each_done
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments.records import Payment
-from chalicelib.payments.search.payments import rules
+from chalicelib.payments.search.payments import rules, store
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.rules import Counted
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import Store
 
 _TOO_MUCH = (
     "These filters together match too little of a long list to be counted: narrow fromDate and toDate, or read the "
@@ -30,11 +27,6 @@ _TOO_MUCH = (
 _TOO_DEEP = (
     "This offset is too far within one day: read the list by cursor (`nextCursor`), or narrow fromDate and toDate"
 )
-
-
-MOST_QUERIES = 8
-"""The most queries that read a page, those that count a part of a day, and those that pass over an offset, each. A list
-takes more than one only if most of it is left out by other filters, or if the records have more than 1 MB."""
 
 
 def page_at(services: Services, filters: Filters, offset: int, limit: int) -> Page:
@@ -50,13 +42,13 @@ def page_at(services: Services, filters: Filters, offset: int, limit: int) -> Pa
     last, left = place_of_offset(counted.days, offset) if counted is not None else (None, offset)
     spans = _spans(filters, by, last)
     if left:
-        passed = find_newest(services.store, spans, left)
+        passed = store.find_newest(services.store, spans, left)
         if len(passed.records) < left or passed.end is None:
             if passed.end is not None:
                 raise BadRequest(_TOO_DEEP)
             return Page((), {}, total, offset, None)
         spans = _spans(filters, by, below(passed.end))
-    return _page(services, filters, by, find_newest(services.store, spans, limit), offset, total)
+    return _page(services, filters, by, store.find_newest(services.store, spans, limit), offset, total)
 
 
 def page_after(services: Services, filters: Filters, cursor: str, limit: int, with_requests: bool = True) -> Page:
@@ -70,7 +62,7 @@ def page_after(services: Services, filters: Filters, cursor: str, limit: int, wi
         chosen = rules.choose_filter(filters, None)
         position = Position("", (chosen, *rules.indexes_of(chosen, None)), 0, None)
     spans = _spans(filters, position.indexes, below(position.place) if position.place else None)
-    found = find_newest(services.store, spans, limit)
+    found = store.find_newest(services.store, spans, limit)
     return _page(services, filters, position.indexes, found, position.offset, position.total, with_requests)
 
 
@@ -86,7 +78,7 @@ def _count_payments(services: Services, filters: Filters) -> Counted | None:
         within = replace(filters, first=partial.first, last=partial.last)
         chosen = rules.choose_filter(filters, counted)
         by = (chosen, *rules.indexes_of(chosen, counted.roles))
-        number = count_payments(services.store, _spans(within, by), len(in_part))
+        number = store.count_payments(services.store, _spans(within, by), len(in_part))
         if number is None:
             raise BadRequest(_TOO_MUCH)
         counted = replace(counted, days=with_partial_day(counted.days, partial, number))
@@ -102,7 +94,7 @@ def _number(services: Services, filters: Filters, by: tuple[str, ...]) -> int | 
         request = link_store.find_requests(services.store, [request_id]).get(request_id)
         if request is not None:
             return rules.number_of(filters, request)
-    return count_payments(services.store, _spans(filters, by), 1)
+    return store.count_payments(services.store, _spans(filters, by), 1)
 
 
 def _spans(filters: Filters, by: tuple[str, ...], last: str | None = None) -> tuple[Span, ...]:
@@ -127,31 +119,3 @@ def _page(
     ids = {each.request_id for each in found.records} if with_requests else ()
     requests = link_store.find_requests(services.store, ids) if ids else {}
     return Page(found.records, requests, total, offset, cursor)
-
-
-def find_newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
-    """Up to `limit` payments that are in any of the spans, the newest first."""
-    queries = MOST_QUERIES // len(spans)
-    found = each_done(lambda span: store.newest(Payment, span, limit, queries), spans, MOST_QUERIES)
-    if len(found) == 1:
-        return found[0]
-    read_to = max((each.end for each in found if each.end is not None), default="")
-    merged = {each.listed_at: each for one in found for each in one.records if each.listed_at >= read_to}
-    newest = [merged[place] for place in sorted(merged, reverse=True)]
-    end = newest[limit - 1].listed_at if len(newest) > limit else read_to or None
-    return Found(tuple(newest[:limit]), end)
-
-
-def count_payments(store: Store, spans: Sequence[Span], shares: int) -> int | None:
-    """The number of payments that are in any of some spans; None if that takes too many queries.
-
-    `shares` is how many such numbers share the most queries.
-    """
-    others = [each.list for each in spans[1:] if each.list.index != spans[0].list.index]  # else a payment is in one
-    pairs = [replace(spans[0], within=(*spans[0].within, (other,))) for other in others]
-    queries = max(MOST_QUERIES // (shares * (len(spans) + len(pairs))), 1)
-    counted = [store.count_listed(Payment, span, queries) for span in (*spans, *pairs)]
-    if not all(is_exact for _, is_exact in counted):
-        return None
-    numbers = [number for number, _ in counted]
-    return sum(numbers) - 2 * sum(numbers[len(spans) :])

@@ -18,6 +18,7 @@ from typing import Any
 from chalicelib.base.errors import Conflict
 from chalicelib.base.ids import Entropy
 from chalicelib.base.records import Record
+from chalicelib.platform.access.idempotency import store
 from chalicelib.platform.access.idempotency.records import CONFLICT, IdempotentRequest
 from chalicelib.platform.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, take_key
 from chalicelib.platform.services import Services
@@ -36,7 +37,7 @@ def claim(services: Services, request: IdempotentRequest) -> IdempotentRequest:
         return services.store.write(request)
     except WriteConflict:
         pass
-    stored = services.store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=request.scope_hash))
+    stored = store.request_of(services.store, request.scope_hash)
     record = take_key(stored, request, services.clock()) if stored else request
     if record.status is not None:
         return record

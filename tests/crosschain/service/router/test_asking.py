@@ -9,9 +9,9 @@ import pytest
 
 from chalicelib.crosschain.service.router.asking import ask
 from chalicelib.crosschain.service.router.circuit import OPEN_AFTER, PROBE_LEASE, probing
-from chalicelib.crosschain.service.router.flows import find_answers
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
+from chalicelib.crosschain.service.router.store import find_answers
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterStep, RouterUnavailable
 from chalicelib.platform.storage.store import Throttled
 from tests.fakes.world import World
