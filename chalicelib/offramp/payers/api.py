@@ -20,7 +20,7 @@ def read_payer(call: Call[None, bodies.PayerQuery]) -> responses.PayerAnswer:
     name, owner = call.path["client_user_id"], call.caller.owner
     check_reads_payers(owner)
     if not call.query.export:
-        return responses.PayerAnswer.of(reading.read_for(call.services, owner, name))
+        return responses.PayerAnswer.from_record(reading.read_for(call.services, owner, name))
     if owner.mode is Mode.CLIENT_ID:
         raise Forbidden("A client ID is public, and an export has all personal data of a payer: send an x-api-key")
     return responses.PayerAnswer.of_export(*flows.export(call.services, call.actor, name))
@@ -44,4 +44,4 @@ def add_payment_details(call: Call[bodies.AddPaymentDetails, None]) -> responses
 def list_payment_details(call: Call[None, bodies.PaymentDetailsQuery]) -> responses.PaymentDetailsList:
     wanted = call.query.paymentDetailsId
     found = bank_accounts.read(call.services, call.caller.account_id, call.path["client_user_id"], wanted)
-    return responses.PaymentDetailsList.of(found)
+    return responses.PaymentDetailsList(paymentDetails=[responses.BankAccountAnswer.of(*each) for each in found])

@@ -62,10 +62,6 @@ class RouteAnswer(TokenAnswer):
         )
     )
 
-    @classmethod
-    def of_way(cls, token: Token, way: Way) -> Self:
-        return cls(**TokenAnswer.of(token).model_dump(exclude_unset=True), way=way)
-
 
 class RoutesAnswer(Output):
     """`networks` is set if the query has it, else `network`."""
@@ -97,7 +93,10 @@ def list_conversion_routes(call: Call[None, RoutesQuery]) -> RoutesAnswer:
     names = networks or (None if query.network is None else [query.network])
     if token is None or (names is not None and not any(find_tokens(name) for name in names)):
         raise NotFound("Token not found")
-    routes = [RouteAnswer.of_way(*route) for route in conversion_routes(token, names, conversion_facts(call.services))]
+    routes = [
+        RouteAnswer(**TokenAnswer.of(each).model_dump(exclude_unset=True), way=way)
+        for each, way in conversion_routes(token, names, conversion_facts(call.services))
+    ]
     if networks:
         return RoutesAnswer(currencyId=currency_id, networks=networks, conversionRoutes=routes)
     return RoutesAnswer(currencyId=currency_id, network=query.network, conversionRoutes=routes)

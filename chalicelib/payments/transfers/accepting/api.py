@@ -1,11 +1,10 @@
 """The view that accepts what was paid of a request as full payment."""
 
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.transfers.accepting import flows
 from chalicelib.platform.http.schemas import Output
@@ -19,15 +18,8 @@ class RequestAcceptedAnswer(Output):
     requestAmount: str = Field(description="What was asked for, in the invoice currency")
     acceptedAmount: str = Field(description="What was paid when it was accepted, in the invoice currency")
 
-    @classmethod
-    def of(cls, request: Request) -> Self:
-        return cls.from_record(
-            request,
-            requestAmount=amount_text(request.amount, request),
-            acceptedAmount=amount_text(request.due, request),
-        )
-
 
 def accept_request(call: Call[None, None]) -> RequestAcceptedAnswer:
-    viewer = Viewer.of(call.caller)
-    return RequestAcceptedAnswer.of(flows.accept(call.services, call.path["request_id"], viewer, call.actor))
+    request = flows.accept(call.services, call.path["request_id"], Viewer.of(call.caller), call.actor)
+    asked, accepted = (amount_text(units, request) for units in (request.amount, request.due))
+    return RequestAcceptedAnswer.from_record(request, requestAmount=asked, acceptedAmount=accepted)
