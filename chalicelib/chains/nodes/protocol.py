@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.rpc.receipts import RawReceipts
 
 
-
 class Chain(Protocol):
     """One network, read through its node. Addresses are EIP-55, or base58 on tron; logs are the node's JSON.
 

@@ -118,9 +118,7 @@ class IntentWithdrawn(Output):
 
 
 def record_intent(call: Call[RecordIntent, None]) -> IntentRecorded | MulticallIntentRecorded:
-    payable, announced = flows.record(
-        call.services, call.path["token"], Viewer.of(call.caller), call.body.draft()
-    )
+    payable, announced = flows.record(call.services, call.path["token"], Viewer.of(call.caller), call.body.draft())
     if call.body.transactionIndices is not None:
         return _of_multicall(call.body, payable.link.token, announced, call.body.transactionIndices)
     optional: dict[str, Any] = {}

@@ -181,5 +181,3 @@ class RequestUpdated(Output):
 @details_of.register
 def _(error: RequestCancelled) -> dict[str, Any]:
     return {"status": records.RequestStatus.CANCELLED.value}
-
-

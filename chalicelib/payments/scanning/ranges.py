@@ -161,9 +161,7 @@ def not_found_again(
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open
 
 
-def mark_unfinished(
-    services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None
-) -> Cursor:
+def mark_unfinished(services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None) -> Cursor:
     """The cursor with these blocks as unfinished, written before any of their new entries is.
 
     Those that were read before and are said to have more now are unproved from then on: one node may say so alone.

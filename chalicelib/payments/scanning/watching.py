@@ -22,8 +22,6 @@ def addresses(services: Services, network: str) -> tuple[PlainAddress, ...]:
     return tuple(PlainAddress(each.address, each.token_address, each.payee, each.topic) for each in found)
 
 
-def transfers(
-    chain: "Chain", blocks: BlockRange, watched: Sequence[PlainAddress]
-) -> tuple[Mapping[str, Any], ...]:
+def transfers(chain: "Chain", blocks: BlockRange, watched: Sequence[PlainAddress]) -> tuple[Mapping[str, Any], ...]:
     """The logs of transfers from these addresses in some blocks. No call to the node if there are none."""
     return cast("EvmChain", chain).read_plain_transfers(blocks, watched) if watched else ()

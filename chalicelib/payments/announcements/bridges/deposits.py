@@ -149,4 +149,3 @@ def _amount(called: BridgedCall, request: Request) -> BaseUnits | None:
     is_same = same_address(called.target, payment.to) and called.data.lower() == payment.data.lower()
     is_enough = called.deposit.output_amount >= called.amount >= amount + fee
     return BaseUnits(amount) if is_same and is_enough and amount else None
-

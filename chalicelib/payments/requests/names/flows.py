@@ -57,9 +57,7 @@ class _Found:
     is_primary: bool
 
 
-def of_items(
-    services: Services, owner: Owner, items: Sequence[Item], paths: Sequence[Path]
-) -> tuple[Item, ...]:
+def of_items(services: Services, owner: Owner, items: Sequence[Item], paths: Sequence[Path]) -> tuple[Item, ...]:
     """The items with the address of each payee that is a name; `paths` are where they stand in the body.
 
     An item whose currency is not known stays as it is: it is refused for that. Raises as `resolve`.
@@ -175,9 +173,7 @@ def _address(services: Services, node: EvmChain, name: str, coin: int, deadline:
         raise BadRequest(f"cannot be resolved: its resolver's answer is not an address; {ADVICE}") from error
 
 
-def _names_itself(
-    services: Services, node: EvmChain, address: str, coin: int, name: str, deadline: float
-) -> bool:
+def _names_itself(services: Services, node: EvmChain, address: str, coin: int, name: str, deadline: float) -> bool:
     """Whether the reverse record of an address is the name that resolved to it. Trouble with it only means no."""
     try:
         return ens.primary_name(_read_resolver(services, node, ens.reverse(address, coin), deadline)) == name

@@ -58,9 +58,7 @@ def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: boo
     return None
 
 
-def with_address(
-    request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False
-) -> Request:
+def with_address(request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False) -> Request:
     """The request with an address for plain transfers. `fee` is what each payment from it pays, for its whole amount;
     `escrows` are contracts that receive nothing (`recipient`).
 
