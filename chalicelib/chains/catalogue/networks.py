@@ -160,7 +160,6 @@ def require_network(name: str) -> Network:
 
 
 def network_of_chain(chain_id: int) -> Network | None:
-    """The network with a chain id, or None."""
     return _by_chain().get(chain_id)
 
 

@@ -36,7 +36,6 @@ class BroadcastTransaction(Input):
     signedTransaction: SignedTronTransaction
 
     def as_plain_values(self) -> SignedTransaction:
-        """The body as plain values."""
         sent = self.signedTransaction
         return SignedTransaction(
             raw=bytes.fromhex(sent.raw_data_hex),

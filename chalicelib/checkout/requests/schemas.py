@@ -214,7 +214,6 @@ def _gas(chain: Network, units: BaseUnits, in_dollars: BaseUnits | None) -> Rout
 
 
 def _dollar_fee(kind: str, stage: str, provider: str, units: BaseUnits, token: Token, **others: Any) -> RouteFee:
-    """A fee in a dollar token."""
     text = format_amount(units, token.decimals)
     return _fee(kind, stage, provider, units, token, token.network, amountInUSD=text, **others)
 

@@ -48,7 +48,6 @@ class CustomerAddressBody(Input):
     )
 
     def record(self) -> records.CustomerAddress:
-        """The body as plain values."""
         return records.CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
 
 
@@ -68,7 +67,6 @@ class CustomerInfoBody(Input):
         return value
 
     def record(self) -> records.CustomerInfo:
-        """The body as plain values."""
         address = self.address.record() if self.address else None
         return records.CustomerInfo(self.firstName, self.lastName, self.email, address)
 
@@ -120,7 +118,6 @@ class CreateRequest(Input):
         return 1
 
     def draft(self) -> Draft:
-        """The body as plain values."""
         recurrence = self.recurrence
         return self.plain(
             Draft,
@@ -152,7 +149,6 @@ class UpdateRequest(Input):
         return self
 
     def change(self) -> Change:
-        """The body as plain values."""
         sent = self.sent_fields()
         return Change(sent.get("is_recurrence_stopped"), "note" in sent, sent.get("note"))
 

@@ -79,7 +79,6 @@ def deposits_of(source: Network, requests: Iterable[Request], sent: SentTransact
 
 
 def request_of(requests: Iterable[Request], deposit: Deposit) -> Request | None:
-    """The request that a deposit pays."""
     return next((each for each in requests if each.payment_reference == deposit.payment_reference), None)
 
 

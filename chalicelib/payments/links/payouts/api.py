@@ -24,7 +24,6 @@ class CreatePayout(NewLink):
     recipientIdentifier: ShortText | None = Field(None, description="Your own name for the recipient")
 
     def draft(self) -> PayoutDraft:
-        """The body as plain values."""
         link = self.plain(Draft, items=(), payer_identifier=None)
         return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
 
@@ -47,7 +46,6 @@ class BatchPayouts(Redirect):
         return self
 
     def draft(self) -> MergeDraft:
-        """The body as plain values."""
         return MergeDraft(tuple(self.tokens), self.redirectUrl, self.redirectLabel)
 
 
