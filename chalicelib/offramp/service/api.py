@@ -28,7 +28,7 @@ class EventTaken(Output):
 
 
 def receive_event(call: Call[Signed[ProviderEventBody], None]) -> EventTaken:
-    subject = inbound.check_event(call.services, call.headers, call.body.raw).subject
+    subject = inbound.check_event(call.services, call.headers, call.body.raw)
     if isinstance(subject, ProviderUser):
         take_user(call.services, subject)
     elif isinstance(subject, ProviderAccount):

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Problem, ValidationFailed
-from chalicelib.base.frozen import frozen
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
@@ -47,14 +46,6 @@ class _Failed(Exception):
 
     def __init__(self, reverted: bytes | None) -> None:
         self.reverted = reverted
-
-
-@frozen
-class _Found:
-    """What one node says of a name: its address, and whether that names itself so."""
-
-    address: str
-    is_primary: bool
 
 
 def of_items(services: Services, owner: Owner, items: Sequence[Item], paths: Sequence[Path]) -> tuple[Item, ...]:
@@ -131,13 +122,14 @@ def _outcome(services: Services, field: NamedField, deadline: float) -> Resoluti
         found = [_by_node(services, node, name, field.network, deadline) for node in nodes]
     except BadRequest as error:
         return error
-    if len({each.address for each in found}) > 1:
-        raise NodesDisagree(MAINNET, f"{name} resolves to {' and '.join(each.address for each in found)}")
-    is_primary = all(each.is_primary for each in found)
-    return Resolution(field.network, found[0].address, PayeeName(name, services.clock(), is_primary))
+    addresses, are_primary = zip(*found, strict=True)
+    if len(set(addresses)) > 1:
+        raise NodesDisagree(MAINNET, f"{name} resolves to {' and '.join(addresses)}")
+    return Resolution(field.network, addresses[0], PayeeName(name, services.clock(), all(are_primary)))
 
 
-def _by_node(services: Services, node: EvmChain, name: str, network: str, deadline: float) -> _Found:
+def _by_node(services: Services, node: EvmChain, name: str, network: str, deadline: float) -> tuple[str, bool]:
+    """What one node says of a name: its address, and whether that names itself so."""
     coin = ens.coin_type(require_network(network).chain_id)
     address = _address(services, node, name, coin, deadline)
     if address is None and coin != ens.ETHER:
@@ -154,7 +146,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
         parse_recipient(address, "evm", services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
-    return _Found(address, _names_itself(services, node, address, coin, name, deadline))
+    return address, _names_itself(services, node, address, coin, name, deadline)
 
 
 def _address(services: Services, node: EvmChain, name: str, coin: int, deadline: float) -> str | None:
