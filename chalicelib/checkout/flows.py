@@ -29,10 +29,11 @@ from chalicelib.payments.links.errors import LinkCompleted
 from chalicelib.payments.links.flows import check_fee_addresses, require_open, require_payable
 from chalicelib.payments.links.multicalls import reading as multicall_reading
 from chalicelib.payments.links.multicalls.rules import MulticallDetails
+from chalicelib.payments.links.outcomes import find_outcomes
 from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.links.sent_transactions import SentOutcome, find_outcomes, warnings
+from chalicelib.payments.links.sent_transactions import SentOutcome, warnings
 from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position, amounts_owed, check_family, direct, whole_of
 from chalicelib.platform.services import Services
@@ -70,7 +71,7 @@ def describe(
 
     A multicall is described even if it cannot be paid, with the block reason of each child, until all are paid. So is a
     commerce payment once the escrow has taken its money: the payer has nothing to pay, and sees where the money is.
-    `asked` are hashes of transactions whose outcomes are shown once the link is paid (links/sent_transactions.py).
+    `asked` are hashes of transactions whose outcomes are shown once the link is paid (payments/links/outcomes.py).
     Raises what `require_payable` raises, for a multicall only LinkCompleted and LinkLocked.
 
     The payment page asks again and again whether the link is paid, and so may learn it a second late; what is signed is

@@ -14,7 +14,6 @@ from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.webhooks import store
-from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import queue_now
@@ -138,7 +137,7 @@ def _touch(services: Services, event_id: str) -> Event | None:
 
 
 def _tend(services: Services, webhook_id: str) -> bool:
-    circuit = circuit_store.circuit(services.store, webhook_id)
+    circuit = store.circuit(services.store, webhook_id)
     if circuit is None or circuit.due_at is None or services.clock() < circuit.due_at:
         return False
     deliveries.queue_tending(services, circuit)

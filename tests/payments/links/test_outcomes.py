@@ -6,9 +6,10 @@ import pytest
 
 from chalicelib.checkout import flows as checkout
 from chalicelib.payments.links.errors import LinkCompleted
+from chalicelib.payments.links.outcomes import find_outcomes
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.links.sent_transactions import MAX_ASKED, Outcome, find_outcomes
+from chalicelib.payments.links.sent_transactions import MAX_ASKED, Outcome
 from chalicelib.payments.transfers.order_refunds import refund
 from tests.fakes.announcements import with_safe
 from tests.fakes.world import WALLET, World, draft
