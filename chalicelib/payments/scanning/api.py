@@ -83,7 +83,7 @@ class NetworkStatusAnswer(Output):
             lagSeconds=None if status.lag is None else int(status.lag.total_seconds()),
             lastRead=iso_or_none(status.read_at),
             isSeeingPayments=status.sees_payments,
-            paymentsRestOn="one node" if status.rests_on_one_node else "several nodes",
+            paymentsRestOn="one node" if nodes is None or status.is_alone else "several nodes",
             waitsForNode=status.waits_for_node,
             nodes=None if nodes is None else NodesAnswer.from_record(nodes),
             evidence=EvidenceAnswer.of(status),

@@ -72,10 +72,6 @@ class NetworkStatus:
     deferred: tuple[DeferredTransaction, ...] = ()
     """The first ones, as many as are counted."""
 
-    @property
-    def rests_on_one_node(self) -> bool:
-        return self.nodes is None or self.is_alone
-
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
     """The cursor of a network that has never been read.

@@ -50,7 +50,8 @@ def _counts(services: Services, network: str) -> Counter[tuple[str, bool]]:
     so the bounds can be exceeded by what other containers create within a minute."""
     known, now = services.watched_addresses.get(network), services.clock()
     if known is None or not timedelta() <= now - known[0] < CACHED_FOR:
-        known = services.watched_addresses[network] = now, rules.count_addresses(list_watched(services.store, network))
+        counts = Counter((each.account_id, each.is_public) for each in list_watched(services.store, network))
+        known = services.watched_addresses[network] = now, counts
     return known[1]
 
 

@@ -1,7 +1,6 @@
 """Rules of plain transfers: which requests get an address for them, what it is made of, and how much is sent to it."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -39,11 +38,6 @@ def check_may_ask(owner: Owner) -> None:
             "This client ID alone gets no addresses for plain transfers, which the service has to watch: send an "
             "x-api-key. The owner can have every payment get one by plainTransfers of PUT /v1/account"
         )
-
-
-def count_addresses(addresses: Iterable[WatchedAddress]) -> Counter[tuple[str, bool]]:
-    """How many addresses there are by account and by whether a client id alone has created them."""
-    return Counter((each.account_id, each.is_public) for each in addresses)
 
 
 def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: bool) -> str | None:
