@@ -26,7 +26,7 @@ ServiceError                         a status and a message that tells the calle
 ├── Conflict                   409   the record is not in the state that the call requires
 │   ├── Undone                 409   what was written for the call was taken back: it may be made again
 │   ├── LinkCompleted          409   the link is already paid, in payments.links.errors
-│   └── RequestCancelled       409   the request was cancelled, in payments.requests.errors
+│   └── RequestCancelled       409   the request was cancelled, in payments.requests.rules
 ├── PayloadTooLarge            413
 ├── UnsupportedMediaType       415
 ├── Unprocessable              422   the idempotency key was used with another body

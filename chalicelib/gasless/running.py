@@ -25,19 +25,19 @@ def run_due(services: Services) -> int:
     Raises SweepIncomplete after a failure.
     """
     now = services.clock()
-    due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    batch_ids, payment_ids = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     by_network = dict[str, tuple[list[str], list[str]]]()
-    for batch in store.batches(services.store, due.batches):
+    for batch in store.batches(services.store, batch_ids):
         by_network.setdefault(batch.network, ([], []))[0].append(batch.batch_id)
     with sweeping.Sweep(services.log) as sweep:
-        for payment in _still_wanted(services, sweep, now, due.payments):
+        for payment in _still_wanted(services, sweep, now, payment_ids):
             by_network.setdefault(payment.network, ([], []))[1].append(payment.payment_id)
         cut = _in_turn(services, sweep, now, by_network)
         cut = _in_turn(services, sweep, now, {each: by_network[each] for each in cut})
     if cut:
         services.log.warning("sweep stopped before its end")
         put_off(services, [each for network in cut for each in still_due(services, by_network[network][1])], None)
-    return len(due.batches) + len(due.payments)
+    return len(batch_ids) + len(payment_ids)
 
 
 def _still_wanted(

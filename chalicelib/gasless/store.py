@@ -3,19 +3,10 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from chalicelib.base.frozen import frozen
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment
 from chalicelib.platform.storage.store import Store
 
 _LONGEST_ID = 64
-
-
-@frozen
-class Due:
-    """The ids of the batches and of the payments that are due."""
-
-    batches: tuple[str, ...]
-    payments: tuple[str, ...]
 
 
 def payment(store: Store, payment_id: str) -> GaslessPayment | None:
@@ -42,8 +33,10 @@ def batch(store: Store, batch_id: str) -> GaslessBatch | None:
     return store.get(GaslessBatch, GaslessBatch.KEY.of(batch_id=batch_id))
 
 
-def due(store: Store, now: datetime, limit: int, first_shard: int) -> Due:
-    """What is due, at most `limit` of each of the eight shards. One query for each."""
+def due(store: Store, now: datetime, limit: int, first_shard: int) -> tuple[list[str], list[str]]:
+    """The ids of the batches and of the payments that are due, at most `limit` of each of the eight shards. One query
+    for each."""
     keys = list(store.due(GaslessPayment, now, limit, first_shard))
-    batch_ids = tuple(key.pk.partition("#")[2] for key in keys if GaslessBatch.KEY.names(key.pk, key.sk))
-    return Due(batch_ids, tuple(key.pk.partition("#")[2] for key in keys if GaslessPayment.KEY.names(key.pk, key.sk)))
+    kinds = (GaslessBatch, GaslessPayment)
+    batch_ids, payment_ids = ([key.pk.partition("#")[2] for key in keys if kind.KEY.names(*key[1:])] for kind in kinds)
+    return batch_ids, payment_ids

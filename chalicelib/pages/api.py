@@ -92,7 +92,6 @@ def show_dashboard_file(visit: Visit) -> HttpResponse:
 
 
 def show_descriptors(visit: Visit) -> HttpResponse:
-    """Returns the names of the descriptors."""
     return _json(visit, {"files": sorted(_descriptors())})
 
 

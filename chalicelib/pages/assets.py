@@ -6,16 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from chalicelib.pages.files import (
-    JAVASCRIPT,
-    JSON,
-    Asset,
-    asset_of,
-    files_of_parts,
-    integrity_of,
-    script_files,
-    scripts_of,
-)
+from chalicelib.pages import files as page_files
 
 FACTS = ("<!--facts-->", "<!--/facts-->")
 """Markers around the part of the page that depends on the link."""
@@ -44,23 +35,23 @@ _STYLE_COMMENTS = re.compile(r" */\*.*?\*/\n?", re.DOTALL)
 @cache
 def scripts(walletconnect: bool = False) -> dict[str, str]:
     """Returns the scripts by name, without comments; here and below those for WalletConnect only if it is asked for."""
-    return {**scripts_of(_FOLDER), **(scripts_of(_WALLETCONNECT) if walletconnect else {})}
+    return {**page_files.scripts_of(_FOLDER), **(page_files.scripts_of(_WALLETCONNECT) if walletconnect else {})}
 
 
 @cache
-def assets(walletconnect: bool = False) -> dict[str, Asset]:
+def assets(walletconnect: bool = False) -> dict[str, page_files.Asset]:
     """Returns the files of scripts, and the locales, by their path below `/pages/` without the hash."""
     folders = (_FOLDER, _WALLETCONNECT) if walletconnect else (_FOLDER,)
     paths = [path for folder in folders for path in sorted(folder.glob("locales/*"))]
     texts = {f"locales/{path.name}": path.read_text(encoding="utf-8") for path in paths}
     return {
-        **script_files(scripts(walletconnect), JOINED),
-        **{name: asset_of(name, text, JSON) for name, text in texts.items()},
+        **page_files.script_files(scripts(walletconnect), JOINED),
+        **{name: page_files.asset_of(name, text, page_files.JSON) for name, text in texts.items()},
     }
 
 
 @cache
-def served_assets() -> dict[str, Asset]:
+def served_assets() -> dict[str, page_files.Asset]:
     """Returns all of them by the path that they are served at."""
     return {asset.path: asset for asset in assets(walletconnect=True).values()}
 
@@ -104,12 +95,15 @@ def tokens() -> str:
 
 def script_hashes(walletconnect: bool = False) -> list[str]:
     """Returns the hashes of the import map and of the scripts, for the page's Content-Security-Policy."""
-    return [integrity_of(_import_map(walletconnect)), *(each.integrity for each in _script_files(walletconnect))]
+    return [
+        page_files.integrity_of(_import_map(walletconnect)),
+        *(each.integrity for each in _script_files(walletconnect)),
+    ]
 
 
 def style_hash() -> str:
     """Returns the hash of the style, for the page's Content-Security-Policy."""
-    return integrity_of(_style())
+    return page_files.integrity_of(_style())
 
 
 def _style() -> str:
@@ -120,12 +114,12 @@ def _style() -> str:
 @cache
 def _import_map(walletconnect: bool) -> str:
     """Returns where the browser finds each script and locale, and the hash of each file of scripts."""
-    files, known, found = files_of_parts(JOINED), scripts(walletconnect), assets(walletconnect)
+    files, known, found = page_files.files_of_parts(JOINED), scripts(walletconnect), assets(walletconnect)
     names = [*known, *(name for name in found if name not in known)]
     imports = {f"./pages/{name}": f"./pages/{found[files.get(name, name)].path}" for name in names}
     integrity = {f"./pages/{each.path}": each.integrity for each in _script_files(walletconnect)}
     return json.dumps({"imports": imports, "integrity": integrity}, separators=(",", ":"))
 
 
-def _script_files(walletconnect: bool) -> list[Asset]:
-    return [each for each in assets(walletconnect).values() if each.content_type == JAVASCRIPT]
+def _script_files(walletconnect: bool) -> list[page_files.Asset]:
+    return [each for each in assets(walletconnect).values() if each.content_type == page_files.JAVASCRIPT]

@@ -10,18 +10,8 @@ from urllib.parse import urlsplit
 
 from chalicelib.chains.catalogue.escrows import escrow_networks
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.pages import files as page_files
 from chalicelib.pages.assets import tokens
-from chalicelib.pages.files import (
-    CSS,
-    JAVASCRIPT,
-    JSON,
-    Asset,
-    asset_of,
-    files_of_parts,
-    integrity_of,
-    script_files,
-    scripts_of,
-)
 from chalicelib.pages.headers import headers_of
 from chalicelib.platform.access.people.rules import SCOPES_OF
 from chalicelib.platform.settings import Settings
@@ -39,19 +29,19 @@ _PLACEHOLDER = re.compile(r"\{\{(sha384|file):([\w./-]+)\}\}")
 
 
 @cache
-def assets() -> dict[str, Asset]:
+def assets() -> dict[str, page_files.Asset]:
     """Returns the scripts, the style and the messages by name without the hash."""
     style = tokens() + (_FOLDER / "dashboard.css").read_text(encoding="utf-8")
     messages = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("locales/*.json"))}
     return {
-        **script_files(scripts_of(_FOLDER), JOINED),
-        "dashboard.css": asset_of("dashboard.css", style, CSS),
-        **{name: asset_of(name, text, JSON) for name, text in messages.items()},
+        **page_files.script_files(page_files.scripts_of(_FOLDER), JOINED),
+        "dashboard.css": page_files.asset_of("dashboard.css", style, page_files.CSS),
+        **{name: page_files.asset_of(name, text, page_files.JSON) for name, text in messages.items()},
     }
 
 
 @cache
-def served_files() -> dict[str, Asset]:
+def served_files() -> dict[str, page_files.Asset]:
     """Returns the same by the name that they are served under, below `/dashboard/files/`."""
     return {asset.path: asset for asset in assets().values()}
 
@@ -69,7 +59,7 @@ def page_headers(settings: Settings) -> dict[str, str]:
     script but the import map, no text as HTML."""
     scripts = " ".join(f"'{each.integrity}'" for each in _scripts())
     return headers_of(
-        settings.auth_url, f"'{integrity_of(_import_map(_root(settings)))}' {scripts}", styles="'self'"
+        settings.auth_url, f"'{page_files.integrity_of(_import_map(_root(settings)))}' {scripts}", styles="'self'"
     )
 
 
@@ -100,12 +90,12 @@ def _page(root: str, facts: tuple[tuple[str, str], ...]) -> str:
 @cache
 def _import_map(root: str) -> str:
     """Returns where the browser finds each script and the messages, and the hash of each script."""
-    folder, files = f"{root}/dashboard/files/", files_of_parts(JOINED)
-    names = [*scripts_of(_FOLDER), *(name for name in assets() if name.endswith(".json"))]
+    folder, files = f"{root}/dashboard/files/", page_files.files_of_parts(JOINED)
+    names = [*page_files.scripts_of(_FOLDER), *(name for name in assets() if name.endswith(".json"))]
     imports = {f"{folder}{name}": f"{folder}{assets()[files.get(name, name)].path}" for name in names}
     integrity = {f"{folder}{each.path}": each.integrity for each in _scripts()}
     return json.dumps({"imports": imports, "integrity": integrity}, indent=0)
 
 
-def _scripts() -> list[Asset]:
-    return [each for each in assets().values() if each.content_type == JAVASCRIPT]
+def _scripts() -> list[page_files.Asset]:
+    return [each for each in assets().values() if each.content_type == page_files.JAVASCRIPT]

@@ -87,7 +87,5 @@ ROUTES = {
     "transfers.accepting.api": (
         Operation("POST", "/v2/request/{request_id}/accept", "accept_request", _OWNERS, scope="requests:write"),
     ),
-    "scanning.api": (
-        Operation("GET", "/v2/status", "show_status", (Mode.PUBLIC,)),
-    ),
+    "scanning.api": (Operation("GET", "/v2/status", "show_status", (Mode.PUBLIC,)),),
 }

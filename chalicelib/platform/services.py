@@ -73,16 +73,16 @@ class Services:
 
 def assemble(settings: Settings) -> Services:
     """The services of a process, by its settings. Adapters open their clients on first use."""
-    log = Logger(service="payment-requests", level=settings.log_level)
-    metrics = Metrics(settings.resource_prefix)
+    log, prefix = Logger(service="payment-requests", level=settings.log_level), settings.resource_prefix
+    metrics = Metrics(prefix)
     log.addHandler(LineCounter(metrics))
-    secrets = Secrets(settings.secrets_key, settings.rpc_urls_secret, _now, log)
+    secrets = Secrets(f"alias/{prefix}-secrets", settings.rpc_urls_secret, _now, log)
     return Services(
         settings=settings,
-        store=Store(settings.resource_prefix),
+        store=Store(prefix),
         queue=Queue(),
         secrets=secrets,
-        signing_keys=SigningKeys(settings.relayer_key, settings.relayer_key_secret),
+        signing_keys=SigningKeys(f"alias/{prefix}-relayer", f"{prefix}-relayer-key"),
         archive=Objects(settings.archive_bucket),
         chains=Chains(
             secrets,
@@ -97,7 +97,7 @@ def assemble(settings: Settings) -> Services:
         router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
         txt_records=TxtRecords(),
-        ses=Ses(settings.mail_sender, settings.brand, settings.mail_configuration_set),
+        ses=Ses(settings.mail_sender, settings.brand, f"{prefix}-mails"),
         log=log,
         metrics=metrics,
         clock=_now,

@@ -251,23 +251,6 @@ class Settings:
         return f"{self.resource_prefix}-{name}"
 
     @property
-    def relayer_key(self) -> str:
-        return f"alias/{self.resource_prefix}-relayer"
-
-    @property
-    def relayer_key_secret(self) -> str:
-        return f"{self.resource_prefix}-relayer-key"
-
-    @property
-    def secrets_key(self) -> str:
-        return f"alias/{self.resource_prefix}-secrets"
-
-    @property
-    def mail_configuration_set(self) -> str:
-        """The configuration set by which SES tells what became of a message (infra/template.yaml)."""
-        return f"{self.resource_prefix}-mails"
-
-    @property
     def rpc_urls_secret(self) -> str:
         return f"{self.resource_prefix}-rpc-urls"
 

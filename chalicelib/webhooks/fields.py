@@ -322,9 +322,7 @@ CHANGE = (
     ),
     personal("askedBy", "text", "The kind and id of the person or credential", "person:01KM7E57PERS0N0000000000K0"),
     personal("approvedBy", "list of texts", "Who has approved it", []),
-    personal(
-        "takesEffectAt", "time or null", "When it takes effect unless it is refused", "2026-03-16T10:00:00.000Z"
-    ),
+    personal("takesEffectAt", "time or null", "When it takes effect unless it is refused", "2026-03-16T10:00:00.000Z"),
     personal("expiresAt", "time", "When it ends without effect", "2026-03-23T10:00:00.000Z"),
     personal("decidedBy", "text or null", "Who decided it; `service` if its delay was over", None),
     personal("reason", "text or null", "Why it failed", None),

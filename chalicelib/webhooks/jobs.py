@@ -3,7 +3,7 @@
 import json
 
 from chalicelib.platform.services import Services
-from chalicelib.webhooks import outbox, publisher
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import waiting
 
@@ -30,6 +30,6 @@ def retry_webhook(services: Services, body: str) -> None:
 
 def sweep_outbox(services: Services) -> None:
     """Queues events and deliveries whose message was not sent because of a crash."""
-    swept = outbox.sweep(services)
+    swept = publisher.sweep(services)
     if swept:
         services.log.warning("outbox swept", extra={"count": swept})

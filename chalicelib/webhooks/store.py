@@ -38,3 +38,8 @@ def overdue(store: Store, before: datetime, limit: int, first_shard: int) -> Ite
     for key in store.due(Event, before, limit, first_shard):  # all three kinds share table and shards
         _, _, record_id = key.pk.partition("#")
         yield Overdue(key.sk, record_id)
+
+
+def circuit(store: Store, webhook_id: str) -> Circuit | None:
+    """The circuit of a webhook; None if it never failed. One read."""
+    return store.get(Circuit, Circuit.KEY.of(webhook_id=webhook_id))

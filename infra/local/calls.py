@@ -43,7 +43,7 @@ FLOWS = {
     ("recurring/running.py", "repeat_requests"): "execute_recurring",
     ("relayer/tracking.py", "track"): "follow_relayed",
     ("webhooks/publisher.py", "publish_events"): "announce_events",
-    ("webhooks/outbox.py", "sweep"): "sweep_outbox",
+    ("webhooks/publisher.py", "sweep"): "sweep_outbox",
     ("webhooks/deliveries/waiting.py", "tend"): "retry_webhook",
     ("mail/flows.py", "send"): "send_mail",
     ("mail/flows.py", "note"): "note_mail",

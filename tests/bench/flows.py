@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.payments.links import expiry
 from chalicelib.payments.scanning import flows as scanning
-from chalicelib.webhooks import outbox
+from chalicelib.webhooks import publisher
 from tests.bench.calls import Calls, counted
 from tests.bench.deployment import deployed
 from tests.bench.figures import Figure
@@ -69,7 +69,7 @@ def _background() -> dict[str, Calls]:
         delivery = world.queue.messages.pop(0)
         counts["deliver one webhook"] = _count(client, lambda: world.consume(delivery, world.services))
         assert len(world.receiver.posted) == 1
-        counts["outbox sweep, nothing due"] = _count(client, lambda: outbox.sweep(world.services))
+        counts["outbox sweep, nothing due"] = _count(client, lambda: publisher.sweep(world.services))
         counts["expiry sweep, nothing due"] = _count(client, lambda: expiry.expire_due(world.services))
         return counts
 

@@ -10,7 +10,7 @@ TARGETS = {
     "chains/catalogue": "*.py",
     "chains/calldata": "**/*.py",
     "chains/proofs": "*.py",
-    "chains/nodes": "blocks.py escrow/*.py conversions/logs.py conversions/past_rates.py rpc/hex_values.py rpc/jsonrpc.py logs.py "
+    "chains/nodes": "blocks.py escrow/*.py conversions/logs.py conversions/rates.py rpc/hex_values.py rpc/jsonrpc.py logs.py "
     "ranges.py receipts.py relaying.py safes/reads.py safes/service.py simulation.py transfers.py",
     "platform/storage": "store.py items.py",
     "platform/access": "**/rules.py callers.py idempotency/flows.py",

@@ -11,7 +11,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.webhooks import jobs
-from chalicelib.webhooks.circuits import store as circuit_store
+from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.circuits.rules import new_circuit
 from chalicelib.webhooks.deliveries import reading as delivery_reading
@@ -129,7 +129,7 @@ def test_a_delivery_that_is_sent_again_is_attempted_at_once_though_its_circuit_i
     world.drain()
     assert {posted.delivery for posted in world.receiver.posted} == {failed.delivery_id, waiting.delivery_id}
     assert all(posted.at < START + timedelta(minutes=2) for posted in world.receiver.posted)
-    closed = circuit_store.circuit(world.services.store, endpoint.webhook_id)
+    closed = event_store.circuit(world.services.store, endpoint.webhook_id)
     assert closed is not None and closed.state is CircuitState.CLOSED
 
 

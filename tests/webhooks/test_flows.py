@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.platform.access.modes import Mode
-from chalicelib.webhooks import outbox
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries.rules import LEASE
 from chalicelib.webhooks.endpoints import flows as endpoints
@@ -31,7 +31,7 @@ def test_a_receiver_that_always_fails_is_tried_at_0_1_6_and_21_seconds(world: Wo
     assert [p.headers["x-service-retry-count"] for p in world.receiver.posted] == ["0", "1", "2", "3"]
     assert len({posted.delivery for posted in world.receiver.posted}) == 1
     world.advance(3600)
-    assert outbox.sweep(world.services) == 0
+    assert publisher.sweep(world.services) == 0
 
 
 @pytest.mark.parametrize("status", [201, 204, 299])
@@ -89,7 +89,7 @@ def test_an_attempt_whose_worker_died_is_made_again_after_its_lease(world: World
     world.consume(message, world.services)
     assert world.receiver.posted == [], "the lease still holds"
     world.advance(LEASE.total_seconds() - 1)
-    assert outbox.sweep(world.services) == 0 and world.queue.messages == []
+    assert publisher.sweep(world.services) == 0 and world.queue.messages == []
     world.advance(1)
     world.consume(message, world.services)
     assert len(world.receiver.posted) == 1
@@ -101,11 +101,11 @@ def test_a_sweep_leaves_an_attempt_to_the_worker_that_has_claimed_it_late_and_qu
     world.register_webhook()
     send_test(world)
     (message,) = world.queue.messages
-    world.advance(outbox.GRACE.total_seconds() + 5)  # the queue is slow
+    world.advance(publisher.GRACE.total_seconds() + 5)  # the queue is slow
     swept = list[int]()
 
     def die(*_: object) -> None:
-        swept.append(outbox.sweep(world.services))
+        swept.append(publisher.sweep(world.services))
         raise SystemExit
 
     post, world.receiver.post = world.receiver.post, die  # type: ignore[method-assign,assignment]
@@ -115,7 +115,7 @@ def test_a_sweep_leaves_an_attempt_to_the_worker_that_has_claimed_it_late_and_qu
     assert swept == [0]
     world.queue.messages.clear()
     world.advance(LEASE.total_seconds())
-    assert outbox.sweep(world.services) == 1
+    assert publisher.sweep(world.services) == 1
     world.drain()
     assert len(world.receiver.posted) == 1
 
@@ -194,8 +194,8 @@ def test_the_sweep_leaves_what_is_young_to_its_writer(world: World) -> None:
     world.register_webhook()
     send_test(world)
     world.queue.messages.clear()
-    assert outbox.sweep(world.services) == 0
-    world.now += outbox.GRACE + timedelta(milliseconds=1)
-    assert outbox.sweep(world.services) == 1
+    assert publisher.sweep(world.services) == 0
+    world.now += publisher.GRACE + timedelta(milliseconds=1)
+    assert publisher.sweep(world.services) == 1
     world.drain()
     assert len(world.receiver.posted) == 1

@@ -11,7 +11,7 @@ from chalicelib.mail import flows as mail
 from chalicelib.mail.records import Choices, MailKind
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.people.records import Role
-from chalicelib.webhooks import outbox, publisher
+from chalicelib.webhooks import publisher
 from chalicelib.webhooks.kinds import KINDS as EVERY_KIND
 from chalicelib.webhooks.mailing import KINDS
 from chalicelib.webhooks.records import Event
@@ -135,7 +135,7 @@ def test_whatever_call_a_process_dies_at_each_mail_is_sent_once(world: World, fa
         publisher.publish_events(services, [event().event_id])
     for _ in range(3):
         world.advance(100)
-        outbox.sweep(world.services)
+        publisher.sweep(world.services)
         mail.sweep(world.services)
         world.drain()
     assert sorted(each.to for each in world.ses.sent) == [ANN, BOB]

@@ -14,7 +14,7 @@ from aws_lambda_powertools import Logger
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from chalicelib.webhooks import flows, outbox, publisher, store
+from chalicelib.webhooks import flows, publisher, store
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -142,7 +142,7 @@ def test_a_choice_that_changes_while_an_event_is_announced_doubles_nothing(world
     announce(world, event())
     assert is_announced(world, event())
     world.advance(60)
-    outbox.sweep(world.services)
+    publisher.sweep(world.services)
     world.drain()
     urls = Counter(posted.url for posted in world.receiver.posted)
     assert set(urls.values()) == {1} and len(urls) == 59, "the first was written before, the last was not"
@@ -193,7 +193,7 @@ def test_a_sweep_between_the_read_and_the_write_changes_nothing(world: World) ->
     world.services.store.write(event())
     stale = store.events(world.services.store, [event().event_id])
     world.advance(60)
-    assert outbox.sweep(world.services) == 1
+    assert publisher.sweep(world.services) == 1
     publisher._publish(world.services, stale[0], publisher._receivers(world.services))
     assert is_announced(world, event())
     world.drain()
@@ -214,7 +214,7 @@ def test_nothing_is_lost_or_doubled_wherever_the_announcer_dies(before: bool) ->
                 announce(world, event(), services=services)
             for _ in range(3):
                 world.advance(90)
-                outbox.sweep(world.services)
+                publisher.sweep(world.services)
                 world.drain()
             assert is_announced(world, event())
             urls = Counter(posted.url for posted in world.receiver.posted)
@@ -250,10 +250,10 @@ def test_a_delivery_that_a_dead_process_wrote_is_recognised(world: World) -> Non
 def test_the_sweep_queues_what_was_not_told_once_a_minute_and_the_longest_waiting_first(world: World) -> None:
     store_endpoints(world, 1)
     world.services.store.write(event(1), event(2, published=True))
-    assert outbox.sweep(world.services) == 0, "it may still be in progress"
-    world.now += outbox.GRACE + timedelta(milliseconds=1)
-    assert outbox.sweep(world.services) == 1
-    assert outbox.sweep(world.services) == 0, "it waits in the queue"
+    assert publisher.sweep(world.services) == 0, "it may still be in progress"
+    world.now += publisher.GRACE + timedelta(milliseconds=1)
+    assert publisher.sweep(world.services) == 1
+    assert publisher.sweep(world.services) == 0, "it waits in the queue"
     assert [json.loads(message.body) for message in world.queue.messages] == [{"eventIds": [event(1).event_id]}]
     world.drain()
     assert len(world.receiver.posted) == 1
@@ -264,7 +264,7 @@ def test_a_sweep_ends_in_time_and_tells_what_it_found(world: World) -> None:
     world.services.store.write(*(event(number) for number in range(30)))
     world.advance(60)
     slow = replace(world.services, clock=lambda: _later(world))
-    assert 0 < outbox.sweep(slow) < 30
+    assert 0 < publisher.sweep(slow) < 30
     world.drain()
     assert world.receiver.posted
 

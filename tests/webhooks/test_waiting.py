@@ -15,9 +15,9 @@ from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import pages
 from chalicelib.platform.storage.store import Write, WriteConflict
-from chalicelib.webhooks import outbox, publisher
+from chalicelib.webhooks import publisher
+from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.circuits import rules as circuit_rules
-from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.circuits.rules import FIRST_PROBE, OPEN_AFTER_DELIVERIES
 from chalicelib.webhooks.deliveries import flows as deliveries
@@ -84,7 +84,7 @@ class Merchant:
             else:
                 self.world.now = max(self.world.now, self.sweep_at)
                 self.sweep_at = self.world.now + timedelta(seconds=sweep_every)
-                outbox.sweep(services or self.world.services)
+                publisher.sweep(services or self.world.services)
 
     def consume(self, services: Services | None = None) -> None:
         message = min(self.world.queue.messages, key=lambda each: each.due)
@@ -100,7 +100,7 @@ class Merchant:
 
     @property
     def circuit(self) -> Circuit | None:
-        return circuit_store.circuit(self.world.services.store, self.endpoint.webhook_id)
+        return event_store.circuit(self.world.services.store, self.endpoint.webhook_id)
 
     def states(self) -> dict[DeliveryState, int]:
         found: dict[DeliveryState, int] = {}

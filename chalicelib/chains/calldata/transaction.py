@@ -1,6 +1,5 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
-
 from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen

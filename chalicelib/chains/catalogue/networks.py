@@ -4,7 +4,6 @@ Settings override some of it for a deployment (docs/operations.md). A network wi
 refused here, when a process starts, with a sentence that names the file, the network and the key.
 """
 
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal
@@ -123,9 +122,7 @@ def _network(name: str, entry: Mapping[str, Any]) -> Network:
         aliases=tuple(entry.get("aliases", ())),
         title=entry["title"],
         coin=Coin(**entry["coin"]),
-        absence=AbsencePolicy(
-            absence["headersEvery"], absence["movesOn"], absence.get("receiptsRecordedBelow")
-        ),
+        absence=AbsencePolicy(absence["headersEvery"], absence["movesOn"], absence.get("receiptsRecordedBelow")),
         explorer_url=entry["explorer"],
         public_rpc_urls=tuple(entry["rpcUrls"]),
         relayer=relayer
@@ -163,7 +160,6 @@ def require_network(name: str) -> Network:
 
 
 def network_of_chain(chain_id: int) -> Network | None:
-    """The network with a chain id, or None."""
     return _by_chain().get(chain_id)
 
 

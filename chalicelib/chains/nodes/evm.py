@@ -12,7 +12,6 @@ from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.accounts import balances, nonces, relaying, sent, token_permits
 from chalicelib.chains.nodes.accounts.simulation import Simulation, Simulator, call_of
 from chalicelib.chains.nodes.bridges import deposits
-from chalicelib.chains.nodes.conversions import past_rates
 from chalicelib.chains.nodes.conversions import rates as conversion_rates
 from chalicelib.chains.nodes.escrow import reads as escrow_reads
 from chalicelib.chains.nodes.escrow.reads import EscrowState
@@ -149,7 +148,7 @@ class EvmChain:
     read_plain_transfers = on_node(plain_transfer_reads.read_plain_transfers)
     read_plain_address = on_node(plain_transfer_reads.read_plain_address)
     read_conversion_rates = on_node(conversion_rates.read_rates)
-    read_past_conversion_rate = on_node(past_rates.read_past_rate)
+    read_past_conversion_rate = on_node(conversion_rates.read_past_rate)
     sent_transaction = on_node(sent.read_sent_transaction)
     transaction_count = on_node(sent.transaction_count)
     read_account = on_node(relaying.read_account)

@@ -6,9 +6,8 @@ from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.chains.calldata.checkout import fitting
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.payable.rules import Position
-from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import remaining
+from chalicelib.payments.requests.rules import check_not_cancelled, remaining
 
 MOST_AT_ONCE = 200
 

@@ -76,7 +76,6 @@ class Payout(PayoutItem, FeeFields, SourceFields):
         return PayOptions(self.payerWallet or self.payerAddress, self.source)
 
     def draft(self) -> Draft:
-        """The body as plain values."""
         customer = self.customerInfo.record() if self.customerInfo else None
         return Draft(self.item, reference=self.reference, customer_info=customer)
 
@@ -103,7 +102,6 @@ class PayoutBatch(FeeFields):
         return self
 
     def draft(self) -> BatchDraft:
-        """The body as plain values."""
         drafts = tuple(Draft(each.item) for each in self.requests or ())
         request_ids = tuple(each.lower() for each in self.requestIds or ())
         return BatchDraft(drafts, request_ids, self.payer, self.fee)

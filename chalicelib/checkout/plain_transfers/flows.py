@@ -60,7 +60,8 @@ def _network(services: Services, name: str) -> str:
     known = network_named(name)
     if known is None:
         raise BadRequest("network: is not supported; GET /v2/currencies lists the networks")
-    rules.check_network(known)
+    if known.family != "evm":
+        raise BadRequest(rules.ON_TRON)
     if known.name not in services.chains.networks:
         raise BadRequest(f"network: this deployment has no node of {known.name}")
     return known.name

@@ -2,14 +2,12 @@
 
 from enum import StrEnum
 
-from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldata
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
 from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.contracts import DEPLOYER
-from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.nodes.readings import PlainAddressState
 
 NOTHING_THERE = "Nothing is at the address"
@@ -44,12 +42,6 @@ class Emptying:
     purpose: Purpose
     transaction: Transaction | None = None
     unavailable: str | None = None
-
-
-def check_network(network: Network) -> None:
-    """Raises BadRequest for a network on which no address can be rescued."""
-    if network.family != "evm":
-        raise BadRequest(ON_TRON)
 
 
 def emptying(terms: PlainTransferTerms, network: str, token: str | None, state: PlainAddressState) -> Emptying:

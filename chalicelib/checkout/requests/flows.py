@@ -12,7 +12,7 @@ from chalicelib.checkout.rules import Cart, PayOptions, check_creator
 from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents.flows import Offer
 from chalicelib.crosschain.service.payment_intents.locks import unlock_request
-from chalicelib.crosschain.service.sources.choices import Choice, choices
+from chalicelib.crosschain.service.sources.balances import Choice, choices
 from chalicelib.crosschain.service.sources.rules import payer_of, source_for
 from chalicelib.gasless import flows as gasless
 from chalicelib.gasless.records import GaslessPayment

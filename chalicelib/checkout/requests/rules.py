@@ -11,10 +11,9 @@ from chalicelib.chains.catalogue.networks import Network
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.records import Link
-from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.field_problems import parse_field
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
+from chalicelib.payments.requests.rules import check_not_cancelled, currency_of, invoice_of, remaining
 
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.escrows import Escrows

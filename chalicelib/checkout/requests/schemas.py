@@ -17,7 +17,7 @@ from chalicelib.checkout.requests.rules import FAST_SECONDS, Part, seconds_to_co
 from chalicelib.checkout.schemas.facts import single_facts, transaction_answers
 from chalicelib.checkout.schemas.link import Wallet, WalletQuery, wallet_address
 from chalicelib.checkout.schemas.pay import FeeAnswer, FeeFields, PayMetadata, SourceQuery
-from chalicelib.crosschain.service.sources.choices import Choice
+from chalicelib.crosschain.service.sources.balances import Choice
 from chalicelib.crosschain.service.sources.rules import cost_of, gas_in_dollars, on_source
 from chalicelib.offramp.service.rules import ChosenAccount
 from chalicelib.payments.requests.rules import amount_text
@@ -214,7 +214,6 @@ def _gas(chain: Network, units: BaseUnits, in_dollars: BaseUnits | None) -> Rout
 
 
 def _dollar_fee(kind: str, stage: str, provider: str, units: BaseUnits, token: Token, **others: Any) -> RouteFee:
-    """A fee in a dollar token."""
     text = format_amount(units, token.decimals)
     return _fee(kind, stage, provider, units, token, token.network, amountInUSD=text, **others)
 

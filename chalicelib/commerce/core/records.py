@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import PAYMENTS, Key, KeyPattern, Record
+from chalicelib.base.records import PAYMENTS, KeyPattern, Record
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 
 NOTHING = BaseUnits(0)
@@ -179,13 +179,3 @@ class EscrowEntry(Record):
     payer: str | None = None
     state: EntryState = EntryState.POSTED
     operation: PendingOperation | None = None
-
-    @classmethod
-    def key_of(cls, request_id: str, block_number: int, block_hash: str, tx_hash: str, event_key: str) -> Key:
-        return cls.KEY.of(
-            request_id=request_id,
-            block_number=block_number,
-            block_hash=block_hash,
-            tx_hash=tx_hash,
-            event_key=event_key,
-        )

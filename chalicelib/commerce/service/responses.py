@@ -148,4 +148,3 @@ def _info(payment: CommercePayment) -> schemas.PaymentInfoAnswer:
         feeReceiver=payment.fee_receiver or ZERO_ADDRESS,
         salt=str(int(payment.salt, 16)),
     )
-

@@ -40,7 +40,6 @@ class CreateCommercePayment(Input):
     feeReceiver: EvmRecipient | None = Field(None, description="Who gets fees; null for whom the capture names")
 
     def draft(self) -> Draft:
-        """The body as plain values."""
         return self.plain(
             Draft,
             amount=int(self.amount),
@@ -74,7 +73,6 @@ class AuthorizeCommercePayment(Input):
         return self
 
     def as_asked(self) -> Asked:
-        """The body as plain values."""
         amount = int(self.amount) if self.amount else None
         return Asked(amount, self.payer, self.method or "preApproval", self.signature)
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 from chalicelib.base.errors import ValidationFailed
 from chalicelib.offramp.payers import bank_accounts, flows, rules, store
 from chalicelib.offramp.payers.details import bank_details
-from chalicelib.offramp.payers.erasure import forget
+from chalicelib.offramp.payers.flows import forget
 from chalicelib.offramp.payers.reading import Kept
 from chalicelib.offramp.payers.records import BankAccount, Payer
 from chalicelib.offramp.payers.reports import take_account, take_user

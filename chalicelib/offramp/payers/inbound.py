@@ -17,7 +17,6 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import BadRequest, Forbidden, PayloadTooLarge, Unauthorized
-from chalicelib.base.frozen import frozen
 from chalicelib.offramp.payers.reports import account_report_of, report_of
 from chalicelib.platform.outbound import compliance
 from chalicelib.platform.services import Services
@@ -34,16 +33,8 @@ _SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {
 }
 
 
-@frozen
-class ProviderEvent:
-    """An event that the provider signed. `subject` is the resource that it is about, in its present state."""
-
-    event_id: str
-    subject: Subject
-
-
-def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes) -> ProviderEvent:
-    """The event of a request. Names of `headers` are in lower case.
+def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes) -> Subject:
+    """What the event of a request is about. Names of `headers` are in lower case.
 
     The signature is checked before anything else of the body. Raises Unauthorized (unsigned, forged, or too old),
     PayloadTooLarge, BadRequest (not an event), Forbidden (of another account).
@@ -55,12 +46,12 @@ def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes)
         event = compliance.object_of(raw_body)
         subject = _SUBJECTS[event["kind"]](event["data"])
         _check_status(subject)
-        event_id, account = event["id"], event["account"]
+        _, account = event["id"], event["account"]
     except (LookupError, TypeError, compliance.ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
     if account != services.settings.compliance_account:
         raise Forbidden("The event is of another account")
-    return ProviderEvent(str(event_id)[:100], subject)
+    return subject
 
 
 def _check_signature(services: Services, headers: Mapping[str, str], raw_body: bytes) -> None:

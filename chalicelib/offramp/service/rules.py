@@ -5,9 +5,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.offramp.core.records import Order, OrderStatus
 from chalicelib.offramp.core.rules import OVER, OrderReport
 from chalicelib.offramp.payers.records import BankAccount, Payer
-from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.rules import currency_of, invoice_of
+from chalicelib.payments.requests.rules import check_not_cancelled, currency_of, invoice_of
 
 
 @frozen

@@ -91,9 +91,7 @@ def check_transactions(
     return Checked(conclusion, payable, tuple(observed))
 
 
-def _observe(
-    services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]
-) -> _Observed:
+def _observe(services: Services, payable: Payable, announced: AnnouncedTransaction, unavailable: set[str]) -> _Observed:
     """What is observed of an announced transaction: nothing of one that was sent if its link is completed, unless it
     comes from another chain: what it brings is the payer's, so its own end is read."""
     if announced.bridge_transfer is not None:

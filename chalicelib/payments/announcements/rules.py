@@ -62,14 +62,6 @@ each."""
 
 
 @frozen
-class Turn:
-    """What one run does with the links that are due; `checked` are in the order in which they are checked."""
-
-    checked: tuple[LinkAnnouncements, ...]
-    postponed: tuple[LinkAnnouncements, ...]
-
-
-@frozen
 class Execution:
     """The execution of a transaction. Without success, its calls were reverted and its nonce is used."""
 
@@ -243,14 +235,16 @@ def ends_unpaid(announced: AnnouncedTransaction) -> bool:
     return announced.status not in (AnnouncedStatus.PENDING, AnnouncedStatus.SETTLED)
 
 
-def take_turns(due: Iterable[LinkAnnouncements], per_account: int) -> Turn:
-    """The links to check in one run, one of each account in turn, and those beyond `per_account`."""
+def take_turns(
+    due: Iterable[LinkAnnouncements], per_account: int
+) -> tuple[tuple[LinkAnnouncements, ...], tuple[LinkAnnouncements, ...]]:
+    """The links to check in one run, in this order: one of each account in turn; and those beyond `per_account`."""
     by_account: dict[str, list[LinkAnnouncements]] = {}
     for link in sorted(due, key=lambda each: each.next_due or each.first.check_at):
         by_account.setdefault(link.first.account_id, []).append(link)
     rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
     checked = tuple(link for each in rounds for link in each if link is not None)
-    return Turn(checked, tuple(link for each in by_account.values() for link in each[per_account:]))
+    return checked, tuple(link for each in by_account.values() for link in each[per_account:])
 
 
 def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: datetime) -> AnnouncedTransaction:

@@ -68,8 +68,8 @@ def track_due(services: Services) -> int:
     with sweeping.Sweep(services.log) as sweep:
         for token in link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard):
             sweep.run(read, token)
-        turn = rules.take_turns(due, _PER_ACCOUNT)
-        acts = [*((track, each) for each in turn.checked), *((put_off, each) for each in turn.postponed)]
+        checked, postponed = rules.take_turns(due, _PER_ACCOUNT)
+        acts = [*((track, each) for each in checked), *((put_off, each) for each in postponed)]
         for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):
             ended += sweep.run(act, record)
     return ended

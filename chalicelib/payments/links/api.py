@@ -1,6 +1,9 @@
 """Views that create a secure payment link, change its expiry, look one up by a request id, and preview its fee."""
 
 from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
 
 from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
@@ -8,14 +11,61 @@ from chalicelib.base.errors import Forbidden
 from chalicelib.payments.links import flows, reading, schemas
 from chalicelib.payments.links.fees.rules import plan_of, preview
 from chalicelib.payments.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer, fee_plan_or_null
-from chalicelib.payments.links.list_schemas import LinksPage, LinksPagination, ListedLink, LookupQuery
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
 from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentType
 from chalicelib.payments.links.rules import shown_status, status_at
+from chalicelib.payments.links.schemas import page_url
 from chalicelib.platform.access.ownership import Use, finds_links, may
+from chalicelib.platform.http.fields import Limit, ShortText
+from chalicelib.platform.http.schemas import Dated, Output
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.storage.pages import page_after
+
+ListedStatus = Literal["pending", "completed", "expired", "invalidated", "compliance_failed", "cancelled"]
+
+
+class LookupQuery(Dated):
+    requestId: str | None = Field(None, description="One of the `requestIds` of a link: finds that link")
+    status: ListedStatus | None = Field(None, description="What became of the link")
+    clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That it was created with")
+    reference: ShortText | None = Field(None, description="The merchant's own, exactly")
+    limit: Limit = Field(20, description="Links on a page")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="`nextCursor` of the page before")
+
+
+class ListedLink(Output):
+    token: str = Field(description="Anybody who has it can open the link")
+    securePaymentUrl: str = Field(description="The payment page")
+    status: str = Field(description="As when the link is read")
+    paymentType: str = Field(description="single, batch or multicall")
+    flow: str = Field(description="get_paid, or pay for a payout")
+    reference: str | None = Field(description="Your own reference of the link")
+    clientId: str | None = Field(description="The client id that it was created with")
+    payerIdentifier: str | None = Field(
+        description="As the link was created with; null for an orchestrator unless it has made the link"
+    )
+    createdAt: str = Field(description="When it was created")
+    expiresAt: str = Field(description="When it can no longer be paid")
+    completedAt: str | None = Field(description="When it was paid; null before")
+
+    @classmethod
+    def of(cls, link: Link, pay_url: str, shows_payer: bool) -> Self:
+        payer = link.payer_identifier if shows_payer else None
+        return cls.from_record(link, securePaymentUrl=page_url(link, pay_url), payerIdentifier=payer)
+
+
+class LinksPagination(Output):
+    limit: int = Field(description="As asked for")
+    hasMore: bool = Field(description="Whether there are more")
+    nextCursor: str | None = Field(description="Null on the last page")
+
+
+class LinksPage(Output):
+    """Links, the newest first."""
+
+    securePayments: list[ListedLink] = Field(description="The links")
+    pagination: LinksPagination = Field(description="How to read on")
 
 
 def create_secure_payment(call: Call[schemas.CreateSecurePayment, None]) -> schemas.SecurePaymentCreated:

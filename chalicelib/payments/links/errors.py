@@ -37,9 +37,7 @@ class LinkBeingSigned(Locked):
 
     shown_by = "chalicelib.payments.links.responses"
 
-    def __init__(
-        self, payable: PayableLink, ends_at: datetime, branding: "PageBranding | None" = None
-    ) -> None:
+    def __init__(self, payable: PayableLink, ends_at: datetime, branding: "PageBranding | None" = None) -> None:
         super().__init__("Another wallet is being asked to pay this link: try again when it has ended")
         self.payable, self.ends_at, self.branding = payable, ends_at, branding
 

@@ -67,5 +67,3 @@ def _check(services: Services, token: str, read_until: Mapping[str, "Agreed[date
         try_write(services.store, with_next_check(link, now))
         return False
     return try_write(services.store, replace(link, status=LinkStatus.EXPIRED))
-
-

@@ -149,7 +149,12 @@ def _screen_links(services: Services, payments: list[PayableLink]) -> list[Payab
     }
     payers = payer_store.with_names(services.store, dict.fromkeys(one for found in hashes.values() for one in found))
     refused = {name for name, payer in payers.items() if payer.is_refused}
-    return [_refuse_link(each) if refused & hashes.get(each.link.token, set()) else each for each in payments]
+    return [
+        replace(each, link=replace(each.link, status=LinkStatus.COMPLIANCE_FAILED))
+        if refused & hashes.get(each.link.token, set())
+        else each
+        for each in payments
+    ]
 
 
 def _recipients(payable: PayableLink, merged: Mapping[str, Link]) -> set[str]:
@@ -163,10 +168,6 @@ def _recipients(payable: PayableLink, merged: Mapping[str, Link]) -> set[str]:
         if payout is not None and payout.recipient_identifier is not None
         and created_with.get(position) not in (None, Mode.CLIENT_ID)
     }  # fmt: skip
-
-
-def _refuse_link(payable: PayableLink) -> PayableLink:
-    return replace(payable, link=replace(payable.link, status=LinkStatus.COMPLIANCE_FAILED))
 
 
 def _with_parents_holds(

@@ -170,7 +170,6 @@ class CreateSecurePayment(NewLink):
         return len(self.requests)
 
     def draft(self) -> Draft:
-        """The body as plain values."""
         items = (Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency) for i in self.requests)
         return self.plain(Draft, items=tuple(items))
 

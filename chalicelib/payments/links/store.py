@@ -133,9 +133,7 @@ def links_with_first_request(store: Store, tokens: Sequence[str]) -> dict[str, P
     return found
 
 
-def holding(
-    store: Store, tokens: Collection[str]
-) -> tuple[dict[str, LinkAnnouncements], dict[str, SigningClaim]]:
+def holding(store: Store, tokens: Collection[str]) -> tuple[dict[str, LinkAnnouncements], dict[str, SigningClaim]]:
     """What holds links: the announced transactions of each, and the claim to sign it, by token. Two keys per link, in
     batches of 100."""
     announcements = {LinkAnnouncements.KEY.of(link_token=token): LinkAnnouncements for token in tokens}

@@ -3,19 +3,67 @@
 The events are built in payments/events.py.
 """
 
+from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 
 from chalicelib.base.addresses import address_of_log, hex_address
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.tokens import family_of, require_token, token_of_log
 from chalicelib.payments.events import Counted, event, failed_event
-from chalicelib.payments.links.records import Payable
-from chalicelib.payments.recording import labels
+from chalicelib.payments.links.records import Link, Payable
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, Refund, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.rules import currency_of, stated_field
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
+
+
+class Label(StrEnum):
+    OVER = "over"
+    """It completes the request, and more than is owed of it is paid then."""
+    UNDER = "under"
+    """Less than the amount of the request is paid with it. If the request is paid, its owner has accepted that."""
+    LATE = "late"
+    """Its block is of the time of the link's expiry or later."""
+    DUPLICATE = "duplicate"
+    """The request was paid or cancelled before it."""
+    WRONG_TOKEN = "wrong_token"  # noqa: S105 - a label, no secret
+    """It is in another token than that of the request, or in the native coin."""
+    WRONG_NETWORK = "wrong_network"
+    """It is on another network than that of the request."""
+    WRONG_PAYEE = "wrong_payee"
+    """Another address than the payee's received it; of a commerce payment, anybody but the escrow."""
+
+
+def is_late(link: Link | None, at: datetime) -> bool:
+    """Whether a transfer in a block of that time is late. Without a link a request does not expire."""
+    return link is not None and at >= link.expires_at
+
+
+def of_payment(payable: Payable, request: Request, payment: Payment) -> list[Label]:
+    """The labels of a payment that counts; `request` is the state after it. One that is not owed is not announced."""
+    found = [Label.LATE] if is_late(payable.link, payment.at) else []
+    if not payment.is_announced:
+        return [Label.DUPLICATE, *found]
+    if request.status is not RequestStatus.PAID:
+        return [Label.UNDER, *found]
+    return [*of_paid(request), *found]
+
+
+def of_paid(request: Request) -> list[Label]:
+    """The labels of a request that is paid, whatever paid it last."""
+    found = [Label.OVER] if request.paid > request.due else []
+    return [*found, Label.UNDER] if request.due < request.amount else found
+
+
+def of_unmatched(payable: Payable, request: Request, transfer: UnmatchedTransfer) -> list[Label]:
+    """The labels of a transfer with the request's reference that does not count."""
+    found = [Label(transfer.reason)]
+    if transfer.payee != request.payee_in_logs and Label.WRONG_PAYEE not in found:
+        found.append(Label.WRONG_PAYEE)
+    at = transfer.paid_at or transfer.detected_at
+    return [*found, Label.LATE] if is_late(payable.link, at) else found
 
 
 def payment_event(payable: Payable, request: Request, payment: Payment, context: EventContext) -> Event:
@@ -38,7 +86,7 @@ def payment_event(payable: Payable, request: Request, payment: Payment, context:
         reference=payable.reference_of(request),
         payerIdentifier=payable.link.payer_identifier if payable.link else None,
         payerAddress=payment.payer,
-        labels=labels.of_payment(payable, request, payment),
+        labels=of_payment(payable, request, payment),
         **stated_field(payment, currency_of(request)),
     )
 
@@ -57,7 +105,7 @@ def accepted_event(payable: Payable, request: Request, context: EventContext) ->
         reference=payable.reference_of(request),
         payerIdentifier=link.payer_identifier if link is not None else None,
         payerAddress=None,
-        labels=labels.of_paid(request),
+        labels=of_paid(request),
     )
 
 
@@ -95,12 +143,12 @@ def unexpected_event(
     """
     if isinstance(transfer, Payment):
         token, payee, payer = currency_of(request), request.payee, transfer.payer
-        counted, found = transfer.value, labels.of_payment(payable, request, transfer)
+        counted, found = transfer.value, of_payment(payable, request, transfer)
     else:
         sent = token_of_log(transfer.network, transfer.token_address)
         assert sent is not None, "only a catalogued token is announced"
         token, payee = sent, address_of_log(transfer.payee, family_of(sent))
-        counted, found = BaseUnits(0), labels.of_unmatched(payable, request, transfer)
+        counted, found = BaseUnits(0), of_unmatched(payable, request, transfer)
     return event(
         request,
         "payment.unexpected",

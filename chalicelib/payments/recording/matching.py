@@ -91,8 +91,7 @@ def must_write_link(payable: Payable) -> bool:
 def apply(payable: Payable, decision: Decision) -> Payable:
     """The payable with a decision applied, as the input for the next transfer of the same transaction."""
     requests = tuple(
-        decision.request if each.request_id == decision.request.request_id else each
-        for each in payable.requests
+        decision.request if each.request_id == decision.request.request_id else each for each in payable.requests
     )
     return replace(payable, link=decision.link or payable.link, requests=requests)
 

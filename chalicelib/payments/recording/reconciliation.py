@@ -68,5 +68,4 @@ def reconcile_escrow(services: Services, payable_id: str) -> bool | None:
 
 
 def _requests_with_payment(payable: Payable) -> list[Request]:
-    """The requests with a payment."""
     return [each for each in payable.requests if each.paid or each.payment_count]

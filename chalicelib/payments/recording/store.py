@@ -44,9 +44,6 @@ def find_sent_refunds(
 
 def ledger(store: Store, request_id: str, events: Iterable[LoggedTransfer]) -> dict[TransferId, EscrowEntry]:
     """The entries of these events of the escrow that exist, in batches of 100."""
-    keys = {
-        EscrowEntry.key_of(request_id, each.block_number, each.block_hash, each.tx_hash, each.event_key): EscrowEntry
-        for each in events
-    }
-    found = store.get_many(keys).values()
+    keys = (EscrowEntry.KEY.of(request_id=request_id, **vars(each.transfer_id)) for each in events)
+    found = store.get_many(dict.fromkeys(keys, EscrowEntry)).values()
     return {TransferId(each.block_number, each.block_hash, each.tx_hash, each.event_key): each for each in found}

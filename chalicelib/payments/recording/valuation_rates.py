@@ -90,9 +90,7 @@ class ValuationRates:
             else ValuationRate(rate, is_quoted=False, asked=given.last.rate if given.last else None)
         )
 
-    def _find_locked(
-        self, entry: LoggedTransfer, request: Request, spent: Collection[str]
-    ) -> "LockedRate | None":
+    def _find_locked(self, entry: LoggedTransfer, request: Request, spent: Collection[str]) -> "LockedRate | None":
         """The rate that is held for a payment that a bridge brought, and for no other one; None if there is none. A
         deposit that was read says it before one that was not. Raises NotKnownYet."""
         if entry.fill_key is None and request.execution is None:

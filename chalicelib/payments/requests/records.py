@@ -271,10 +271,6 @@ class Request(Record):
         """The request as cancelled, so that nothing more is owed of it."""
         return replace(self, status=RequestStatus.CANCELLED, paid_when_cancelled=self.paid)
 
-    def as_accepted(self, at: datetime) -> Self:
-        """The request with what is paid of it accepted as full payment."""
-        return replace(self, status=RequestStatus.PAID, accepted_at=at, paid_when_accepted=self.paid)
-
     @property
     def is_executed(self) -> bool:
         """Whether the service is making a payment of it, so that it is not offered to be paid again."""

@@ -1,11 +1,27 @@
 """The currencies of a request, what counts for it, the amount still owed, what its payments say, the payee's name."""
 
 from chalicelib.base.addresses import hex_address
+from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token, require_token, token_with_id
 from chalicelib.payments.requests.payments.records import Payment, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request
+
+
+class RequestCancelled(Conflict):
+    """Its payee has cancelled the request, so that it can be paid no more."""
+
+    shown_by = "chalicelib.payments.requests.schemas"
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(f"Request {request_id} was cancelled by its payee: do not pay it")
+
+
+def check_not_cancelled(request: Request) -> None:
+    """Raises RequestCancelled."""
+    if request.is_cancelled:
+        raise RequestCancelled(request.request_id)
 
 
 def currency_of(request: Request) -> Token:

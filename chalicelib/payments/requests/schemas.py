@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints, field_validator, model_validator
 
 from chalicelib.base.email_addresses import STORED_PATTERN
+from chalicelib.payments.requests import records
 from chalicelib.payments.requests.creation import Draft
-from chalicelib.payments.requests.errors import RequestCancelled
 from chalicelib.payments.requests.flows import Change
 from chalicelib.payments.requests.names.schemas import PayeeNameAnswer, name_fields
 from chalicelib.payments.requests.plain_transfers.schemas import (
@@ -15,14 +15,7 @@ from chalicelib.payments.requests.plain_transfers.schemas import (
     PlainTransferAnswer,
     plain_transfer_field,
 )
-from chalicelib.payments.requests.records import (
-    CustomerAddress,
-    CustomerInfo,
-    Frequency,
-    Recurrence,
-    Request,
-    RequestStatus,
-)
+from chalicelib.payments.requests.rules import RequestCancelled
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http.errors import details_of
 from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnReference, Payee, ShortText, form
@@ -34,6 +27,17 @@ _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
 _Email = Annotated[str, StringConstraints(max_length=255), form(STORED_PATTERN, "email-address")]
 
 
+StatedAmount = Annotated[
+    str,
+    Field(
+        default_factory=unsent,
+        description="What the payment itself says was paid, in units of the token; absent if that arrived. A token "
+        "that keeps a part of what it moves pays less",
+    ),
+]
+"""As `chalicelib.payments.requests.rules.stated_field` gives it."""
+
+
 class CustomerAddressBody(Input):
     street: Annotated[str, StringConstraints(max_length=255)] | None = Field(None, description="Street and number")
     city: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="The city")
@@ -43,9 +47,8 @@ class CustomerAddressBody(Input):
         None, description="Two letters, such as US"
     )
 
-    def record(self) -> CustomerAddress:
-        """The body as plain values."""
-        return CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
+    def record(self) -> records.CustomerAddress:
+        return records.CustomerAddress(self.street, self.city, self.state, self.postalCode, self.country)
 
 
 class CustomerInfoBody(Input):
@@ -63,10 +66,9 @@ class CustomerInfoBody(Input):
             raise rule("must be an e-mail address")
         return value
 
-    def record(self) -> CustomerInfo:
-        """The body as plain values."""
+    def record(self) -> records.CustomerInfo:
         address = self.address.record() if self.address else None
-        return CustomerInfo(self.firstName, self.lastName, self.email, address)
+        return records.CustomerInfo(self.firstName, self.lastName, self.email, address)
 
 
 class RecurrenceBody(Input):
@@ -75,7 +77,7 @@ class RecurrenceBody(Input):
     startDate: Annotated[str, form(format="start-date")] = Field(
         description="A date or an instant in ISO 8601, not before today by UTC"
     )
-    frequency: Frequency = Field(description="How often it recurs")
+    frequency: records.Frequency = Field(description="How often it recurs")
 
 
 class CreateRequest(Input):
@@ -116,13 +118,12 @@ class CreateRequest(Input):
         return 1
 
     def draft(self) -> Draft:
-        """The body as plain values."""
         recurrence = self.recurrence
         return self.plain(
             Draft,
             item=Item(self.amount, None, self.payee, self.invoiceCurrency, self.paymentCurrency),
             customer_info=self.customerInfo.record() if self.customerInfo else None,
-            recurrence=Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
+            recurrence=records.Recurrence(recurrence.startDate, recurrence.frequency) if recurrence else None,
             original_payment_reference=self.originalRequestPaymentReference,
             is_crypto_to_fiat=bool(self.isCryptoToFiatAvailable),
         )
@@ -148,7 +149,6 @@ class UpdateRequest(Input):
         return self
 
     def change(self) -> Change:
-        """The body as plain values."""
         sent = self.sent_fields()
         return Change(sent.get("is_recurrence_stopped"), "note" in sent, sent.get("note"))
 
@@ -164,7 +164,7 @@ class RequestCreated(Output):
     )
 
     @classmethod
-    def of(cls, request: Request) -> Self:
+    def of(cls, request: records.Request) -> Self:
         return cls.from_record(request, **name_fields(request), **plain_transfer_field(request))
 
 
@@ -176,4 +176,4 @@ class RequestUpdated(Output):
 
 @details_of.register
 def _(error: RequestCancelled) -> dict[str, Any]:
-    return {"status": RequestStatus.CANCELLED.value}
+    return {"status": records.RequestStatus.CANCELLED.value}

@@ -60,9 +60,7 @@ def remove_after(weak: Weak, last: int) -> Weak:
 def prune(weak: Weak, read_again_to: int, now: datetime) -> Weak:
     """The list without ranges that are corroborated and were read again, up to a block, and without what is old."""
     return tuple(
-        each
-        for each in weak
-        if now - each.since < FORGOTTEN_AFTER and (each.is_unproved or each.last > read_again_to)
+        each for each in weak if now - each.since < FORGOTTEN_AFTER and (each.is_unproved or each.last > read_again_to)
     )
 
 

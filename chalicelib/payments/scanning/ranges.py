@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.history.log_ranges import BlockRefused, RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.history.logs import (
     BlockRange,
     Checkpoint,
     InconsistentNode,
-    ProxyTransfer,
     with_block_times,
 )
 from chalicelib.chains.nodes.history.transfers import transfers_of
@@ -82,7 +81,7 @@ def match_transfers(
         raise
     found = request_store.references(services.store, {transfer.reference_topic for transfer in transfers})
     payables = {each.topic: transfer_log.PayableId(each.payable_id, each.account_id) for each in found}
-    ids = {each: _id_of(each) for each in transfers if each.reference_topic in payables}
+    ids = {each: make_from(TransferId, each) for each in transfers if each.reference_topic in payables}
     stored = store.find_logged(services.store, chain.network, ids.values())
     kept = {each for each, place in ids.items() if transfer_log.is_kept(stored, place)}
     dated = [replace(each, paid_at=stored[ids[each]].paid_at) for each in kept]
@@ -94,10 +93,6 @@ def match_transfers(
         dated += with_block_times(new, {number: each.facts for number, each in read.items()})
         logs = (*logs, *(log for each in read.values() for log in each.transfers))
     return Matched(transfer_log.entries_of(dated, payables, services.clock()), stored, logs)
-
-
-def _id_of(each: ProxyTransfer) -> TransferId:
-    return TransferId(each.block_number, each.block_hash, each.tx_hash, each.event_key)
 
 
 def not_recorded(
@@ -161,9 +156,7 @@ def not_found_again(
     return Found((), tuple(transfer_log.work_of_fork(gone, (), cursor.version, services.clock()))), is_open
 
 
-def mark_unfinished(
-    services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None
-) -> Cursor:
+def mark_unfinished(services: Services, cursor: Cursor, blocks: BlockRange, found: Found | None = None) -> Cursor:
     """The cursor with these blocks as unfinished, written before any of their new entries is.
 
     Those that were read before and are said to have more now are unproved from then on: one node may say so alone.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import OPS, PAYMENTS, Key, KeyPattern, Record
+from chalicelib.base.records import OPS, PAYMENTS, KeyPattern, Record
 from chalicelib.chains.nodes.escrow.logs import LoggedEscrow
 from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint, LoggedConversion
 
@@ -280,17 +280,6 @@ class LoggedTransfer(Record):
         """7 days after it was read, whatever it became; None while it is not recorded, however long that takes."""
         is_waiting = self.state in (TransferState.UNRECORDED, TransferState.UNVALUED)
         return None if is_waiting else self.detected_at + LOG_RETENTION
-
-    @classmethod
-    def key_of(cls, network: str, each: TransferId) -> Key:
-        return cls.KEY.of(
-            network=network,
-            partition=each.block_number // BLOCKS_PER_PARTITION,
-            block_number=each.block_number,
-            block_hash=each.block_hash,
-            tx_hash=each.tx_hash,
-            event_key=each.event_key,
-        )
 
 
 @frozen

@@ -72,10 +72,6 @@ class NetworkStatus:
     deferred: tuple[DeferredTransaction, ...] = ()
     """The first ones, as many as are counted."""
 
-    @property
-    def rests_on_one_node(self) -> bool:
-        return self.nodes is None or self.is_alone
-
 
 def first_cursor(network: str, head: int, confirmations: int, range_limit: int) -> Cursor:
     """The cursor of a network that has never been read.
@@ -191,9 +187,7 @@ def unusable(views: Sequence[NodeView], block_time: timedelta) -> list[NodeView]
     return [view for view in views if view.head is None or view.head < newest_useful]
 
 
-def silent_nodes(
-    known: Sequence[SilentNode], heads: Mapping[str, int | None], now: datetime
-) -> tuple[SilentNode, ...]:
+def silent_nodes(known: Sequence[SilentNode], heads: Mapping[str, int | None], now: datetime) -> tuple[SilentNode, ...]:
     """The nodes with these newest blocks by host (None: no answer), each with the time since which it gives no new one.
 
     A node that answers with a newer block than before is behind, and begins anew.

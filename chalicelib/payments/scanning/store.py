@@ -37,7 +37,9 @@ def lease(store: Store, network: str) -> ScanLease | None:
 
 def find_logged(store: Store, network: str, ids: Iterable[TransferId]) -> dict[TransferId, LoggedTransfer]:
     """The log's entries with these ids, without those that do not exist; read in batches of 100."""
-    found = store.get_many({LoggedTransfer.key_of(network, each): LoggedTransfer for each in ids})
+    of = LoggedTransfer.KEY.of
+    keys = (of(network=network, partition=each.block_number // BLOCKS_PER_PARTITION, **vars(each)) for each in ids)
+    found = store.get_many(dict.fromkeys(keys, LoggedTransfer))
     return {entry.transfer_id: entry for entry in found.values()}
 
 

@@ -1,29 +1,32 @@
-"""Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed."""
+"""Lists the transfers of a link or of a request, and builds the refunds of amounts that were not owed.
+
+Refunds and their references are kept before their calldata is shown, so that the scanner finds each that is sent.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.base.frozen import frozen
+from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.chains.nodes.nodes import NodesDisagree, first_node_of
-from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof
 from chalicelib.payments.recording import unmatched
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
-from chalicelib.payments.requests.payments.records import Payment
-from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.payments.records import Payment, Refund
+from chalicelib.payments.requests.records import Reference, Request
 from chalicelib.payments.transfers import refund_offers, rules
-from chalicelib.payments.transfers.refund_offers import RefundOffer
-from chalicelib.payments.transfers.refund_references import store_refunds
+from chalicelib.payments.transfers.refund_offers import RefundKey, RefundOffer
 from chalicelib.payments.transfers.rules import ClassifiedTransfer, TransfersOfChildren
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import LARGEST_TRANSACTION
+from chalicelib.platform.storage.retrying import retry_conflicts
+from chalicelib.platform.storage.store import LARGEST_TRANSACTION, with_next_version
 
 MAX_LISTED = 1000
 """The most transfers in one response: anybody can add to them."""
@@ -193,13 +196,8 @@ def _read_agreed_payers(
         refund_offers.paid_transfer_of(each.request, each.transfer, each.token) for each in refundable if each.token
     ]
     chain = services.chains.of(refundable[0].request.network)
-    return _reachable_payers(refundable, agree(chain, lambda node: first_node_of(node).payers_of(paid)))
-
-
-def _reachable_payers(
-    refundable: Sequence[ClassifiedTransfer], read: Agreed[tuple[PaymentSender | None, ...]]
-) -> dict[ClassifiedTransfer, PaymentSender | None]:
-    return {each: _reachable(each, payer) for each, payer in zip(refundable, read.value, strict=True)}
+    senders = agree(chain, lambda node: first_node_of(node).payers_of(paid)).value
+    return {each: _reachable(each, sender) for each, sender in zip(refundable, senders, strict=True)}
 
 
 def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> PaymentSender | None:
@@ -237,3 +235,29 @@ def _unavailable(each: ClassifiedTransfer, payer: PaymentSender | None, wallets:
     if payer.bridged_from is not None:
         return _BY_BRIDGE
     return None if payer.is_wallet or hex_address(payer.address) in wallets else _BY_CONTRACT
+
+
+@retry_conflicts(3)
+def store_refunds(services: Services, wanted: Mapping[RefundKey, tuple[Request, str]]) -> dict[RefundKey, Refund]:
+    """These refunds, each of a request to an address, as they are stored; those that are new are stored now.
+
+    Up to two reads and one transaction. Raises WriteConflict after three conflicts with other callers.
+    """
+    if not wanted:
+        return {}
+    stored = payment_store.refunds(services.store, wanted.keys())
+    missing = {key: each for key, each in wanted.items() if key not in stored}
+    if not missing:
+        return stored
+    found = request_store.references(services.store, {topic for topic, _ in missing})
+    known = {reference.topic for reference in found}
+    offered, references = [], dict[str, Reference]()
+    for (topic, currency), (request, payer) in missing.items():
+        now = services.clock()
+        offered.append(make_from(Refund, request, topic=topic, currency=currency, payer=payer, offered_at=now))
+        if topic not in known:
+            references[topic] = Reference(
+                topic, request.payable_id, request.position, is_refund=True, account_id=request.account_id
+            )
+    services.store.write(*offered, *references.values())
+    return {**stored, **{(each.topic, each.currency): with_next_version(each) for each in offered}}

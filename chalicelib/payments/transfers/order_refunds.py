@@ -24,8 +24,8 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.transfers import refund_offers
+from chalicelib.payments.transfers.flows import store_refunds
 from chalicelib.payments.transfers.refund_offers import RefundOffer
-from chalicelib.payments.transfers.refund_references import store_refunds
 from chalicelib.platform.services import Services
 
 MAX_RECEIPTS = 50

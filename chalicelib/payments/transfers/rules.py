@@ -32,7 +32,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
 from chalicelib.payments.links.records import Link
-from chalicelib.payments.recording.labels import is_late
+from chalicelib.payments.recording.events import is_late
 from chalicelib.payments.recording.unmatched import token_of
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus, UnmatchedTransfer
 from chalicelib.payments.requests.records import Request

@@ -16,10 +16,10 @@ from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, account_quota, caller_digest, client_quota
-from chalicelib.platform.access.sessions import flows as sessions
 from chalicelib.platform.access.sessions.records import Session
-from chalicelib.platform.access.sessions.rules import check_session
+from chalicelib.platform.access.sessions.rules import check_session, pointer_of, touch_session
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.store import WriteConflict
 
 _Fields = dict[str, Any]
 """Fields of a Caller by name."""
@@ -117,7 +117,7 @@ def _session(services: Services, sent: SentCredential, records: Any, common: _Fi
     found = records.get(Session), records.get(Membership), records.get(Person)
     session, membership, person = check_session(*found, services.clock())
     common |= {"actor": f"person:{person.person_id}", "quota": account_quota(session.account_id)}
-    member = Member(sessions.touch(services, session), records[Account], membership, person)
+    member = Member(touch(services, session), records[Account], membership, person)
     return Caller(account_id=session.account_id, tier=Tier.HIGH_VOLUME, member=member, **common)
 
 
@@ -195,3 +195,14 @@ _CALLERS = {
 
 def _ban_of(ban: Ban | None) -> tuple[datetime | None, int]:
     return (ban.until, ban.version) if ban else (None, 0)
+
+
+def touch(services: Services, session: Session) -> Session:
+    """Records the use of a session, at most every ten seconds; this prolongs a wallet session. Returns the session."""
+    changed = touch_session(session, services.clock())
+    if changed is None:
+        return session
+    try:
+        return services.store.write(changed, pointer_of(changed))
+    except WriteConflict:
+        return session  # another request recorded its use, or ended the session

@@ -6,6 +6,7 @@ from chalicelib.base.records import Key, Record
 from chalicelib.platform.access.callers import SentCredential
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.idempotency.records import IdempotentRequest
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people.records import Membership, Person
 from chalicelib.platform.access.rate_limits.records import Ban
@@ -45,3 +46,8 @@ def records_of(
     if sent.beside_key is not None:
         wanted[ApiKey.KEY.of(credential_hash=credential_hash(sent.beside_key))] = ApiKey
     return {type(record): record for record in store.get_many(wanted).values()}
+
+
+def request_of(store: Store, scope_hash: str) -> IdempotentRequest | None:
+    """The request that is stored for an idempotency key. One read."""
+    return store.get(IdempotentRequest, IdempotentRequest.KEY.of(scope_hash=scope_hash))

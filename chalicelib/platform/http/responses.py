@@ -81,7 +81,6 @@ def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:
 
 
 def to_chalice(response: HttpResponse, request: HttpRequest, cors: Mapping[str, str]) -> Response:
-    """The response as a Chalice response."""
     own = {"Content-Type": "application/json", "x-request-id": request.request_id}
     return Response(response.body, status_code=response.status, headers={**own, **cors, **response.headers})
 

@@ -18,18 +18,9 @@ from chalicelib.base.lists import Found, Span
 from chalicelib.base.parallel import each_done
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
 from chalicelib.platform.storage import codec, counters, lists
+from chalicelib.platform.storage import items as stored_items
 from chalicelib.platform.storage.clients import CHANGED, CONTENTION, THROTTLES, aws_client
 from chalicelib.platform.storage.clients import Throttled as Throttled
-from chalicelib.platform.storage.items import (
-    DUE_SHARDS,
-    add_of,
-    attributes_of,
-    item_of,
-    put_of,
-    record_of,
-    update_of,
-    version_is,
-)
 from chalicelib.platform.storage.writes import Absent as Absent
 from chalicelib.platform.storage.writes import Add as Add
 from chalicelib.platform.storage.writes import Delete as Delete
@@ -93,7 +84,7 @@ class Store:
     def get(self, cls: type[T], key: Key) -> T | None:
         """One record, by a consistent read unless its kind MAY_LAG; None if it does not exist."""
         response = self.client.get_item(**self._table_and_key(key), ConsistentRead=not cls.MAY_LAG)
-        return record_of(cls, response["Item"]) if "Item" in response else None
+        return stored_items.record_of(cls, response["Item"]) if "Item" in response else None
 
     def get_many(self, wanted: Mapping[Key, type[Record]]) -> dict[Key, Any]:
         """The wanted records that exist, of any tables, 100 keys a call. Raises Throttled.
@@ -101,14 +92,14 @@ class Store:
         The reads are consistent, but for a table of which only kinds are wanted that MAY_LAG.
         """
         items = self._for_each(_chunks(list(wanted.items()), _LARGEST_BATCH_READ), self._get_batch)
-        return {key: record_of(wanted[key], item) for of_chunk in items for key, item in of_chunk}
+        return {key: stored_items.record_of(wanted[key], item) for of_chunk in items for key, item in of_chunk}
 
     def _get_batch(self, wanted: Sequence[tuple[Key, type[Record]]]) -> list[tuple[Key, codec.Attributes]]:
         """The items of up to 100 keys that exist, with their keys."""
         unread: dict[str, Any] = {}
         for key, kind in wanted:
             of_table = unread.setdefault(self._table(key.table), {"Keys": [], "ConsistentRead": False})
-            of_table["Keys"].append(attributes_of(key))
+            of_table["Keys"].append(stored_items.attributes_of(key))
             of_table["ConsistentRead"] |= not kind.MAY_LAG
         found: list[tuple[Key, codec.Attributes]] = []
         for attempt in range(_CONTENTION_ATTEMPTS):
@@ -140,7 +131,7 @@ class Store:
 
     def query(self, cls: type[T], keys: KeyRange, limit: int | None = None) -> tuple[T, ...]:
         """All records in a range of keys, or the first `limit`, in the order of their keys, by a consistent read."""
-        return tuple(record_of(cls, item) for item in self._query(keys, limit))
+        return tuple(stored_items.record_of(cls, item) for item in self._query(keys, limit))
 
     def query_mixed(self, kinds: Iterable[type[Record]], pk: str, *, may_lag: bool = False) -> list[Any]:
         """The records of some kinds, all of one table, in a partition, in the order of their keys. It is read whole.
@@ -151,7 +142,7 @@ class Store:
         table = next(iter(by_name.values())).KEY.table
         items = self._query(KeyRange(table, pk, FIRST_SORT_KEY, LAST_SORT_KEY), may_lag=may_lag)
         found = ((by_name.get(item["sk"]["S"].split("#")[0]), item) for item in items)
-        return [record_of(kind, item) for kind, item in found if kind is not None]
+        return [stored_items.record_of(kind, item) for kind, item in found if kind is not None]
 
     def page(
         self, cls: type[T], pk: str, before: str | None, limit: int, *, consistent: bool = False
@@ -168,7 +159,7 @@ class Store:
         )
         items = response["Items"]
         next_cursor = items[-1]["sk"]["S"] if "LastEvaluatedKey" in response and items else None
-        return tuple(record_of(cls, item) for item in items), next_cursor
+        return tuple(stored_items.record_of(cls, item) for item in items), next_cursor
 
     def newest_of_each(self, cls: type[T], partitions: Sequence[str]) -> list[T]:
         """The record with the highest sort key of each partition that has one; one consistent query each."""
@@ -185,7 +176,7 @@ class Store:
             ConsistentRead=True,
             Limit=limit,
         )
-        return tuple(record_of(cls, item) for item in response["Items"])
+        return tuple(stored_items.record_of(cls, item) for item in response["Items"])
 
     def count_in_each(self, counters: Sequence[tuple[Record, int]]) -> list[int | None]:
         """`count` of one in several records, each with its limit, at the same time."""
@@ -221,8 +212,8 @@ class Store:
         table, group = cls.KEY.table, cls.DUE_GROUP
         earliest = codec.epoch_milliseconds(since) if since is not None else 0
         values = {":since": {"N": str(earliest)}, ":before": {"N": str(codec.epoch_milliseconds(before))}}
-        for offset in range(DUE_SHARDS):
-            shard = (first_shard + offset) % DUE_SHARDS
+        for offset in range(stored_items.DUE_SHARDS):
+            shard = (first_shard + offset) % stored_items.DUE_SHARDS
             left, start = limit, dict[str, Any]()
             while left > 0:
                 response = self.client.query(
@@ -245,7 +236,7 @@ class Store:
         One is enough unless the span leaves records out or has over 1 MB. Lists lag by about a second.
         """
         items, end = lists.read(self._query_of(cls), span, limit, queries)
-        return Found(tuple(record_of(cls, item) for item in items), end)
+        return Found(tuple(stored_items.record_of(cls, item) for item in items), end)
 
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
         """The number of records in a span of a list, by one query for each MB, and whether it is exact.
@@ -324,7 +315,7 @@ class Store:
         that older code drops the attributes that newer code has added. Not one transaction: after an error some may be
         written; write all again. Raises Throttled.
         """
-        puts = {record.key: {"PutRequest": {"Item": item_of(record, record.key)}} for record in records}
+        puts = {record.key: {"PutRequest": {"Item": stored_items.item_of(record, record.key)}} for record in records}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
 
     def _put_batch(self, puts: Sequence[tuple[Key, dict[str, Any]]]) -> None:
@@ -373,24 +364,26 @@ class Store:
     def _action(self, write: Write) -> dict[str, Any]:
         match write:
             case Absent(record):
-                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(0)}}
+                return {"ConditionCheck": {**self._table_and_key(record.key), **stored_items.version_is(0)}}
             case Unchanged(record):
-                return {"ConditionCheck": {**self._table_and_key(record.key), **version_is(record.version)}}
+                return {
+                    "ConditionCheck": {**self._table_and_key(record.key), **stored_items.version_is(record.version)}
+                }
             case Delete(record):
-                return {"Delete": {**self._table_and_key(record.key), **version_is(record.version)}}
+                return {"Delete": {**self._table_and_key(record.key), **stored_items.version_is(record.version)}}
             case Add(record, amounts):
-                return {"Update": {**self._table_and_key(record.key), **add_of(record, amounts)}}
+                return {"Update": {**self._table_and_key(record.key), **stored_items.add_of(record, amounts)}}
         return self._record(write)
 
     def _record(self, record: Record, write_id: str | None = None) -> dict[str, Any]:
         """The put of a new record, or the update of a stored one."""
         key = record.key
         if record.version == 0:
-            return {"Put": {"TableName": self._table(key.table), **put_of(record, key, write_id)}}
-        return {"Update": {**self._table_and_key(key), **update_of(record, key, write_id)}}
+            return {"Put": {"TableName": self._table(key.table), **stored_items.put_of(record, key, write_id)}}
+        return {"Update": {**self._table_and_key(key), **stored_items.update_of(record, key, write_id)}}
 
     def _table_and_key(self, key: Key) -> dict[str, Any]:
-        return {"TableName": self._table(key.table), "Key": attributes_of(key)}
+        return {"TableName": self._table(key.table), "Key": stored_items.attributes_of(key)}
 
     def _table(self, name: str) -> str:
         return f"{self.prefix}-{name}"

@@ -16,7 +16,8 @@ def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
     queued = flows.send_test(
         call.services, call.caller.account_id, client_id, call.body.eventType, only_public=finds_only_public(call)
     )
-    return schemas.TestAnswer.of(queued)
+    where = "GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered"
+    return schemas.TestAnswer(sent=queued, failed=0, queued=queued, message=f"Queued; {where}")
 
 
 def list_events(call: Call[None, schemas.EventsQuery]) -> schemas.EventsPage:

@@ -14,8 +14,8 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import retry, try_write
 from chalicelib.platform.storage.store import WriteConflict, with_next_version
+from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.circuits import rules as circuit_rules
-from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit
 from chalicelib.webhooks.circuits.rules import Route
 from chalicelib.webhooks.deliveries import rules, store
@@ -180,7 +180,7 @@ def _note_outcome(
         queue_publishing(services, events)
 
     with suppress(WriteConflict):  # the delivery is settled; the next attempt has the same outcome, and notes it
-        retry(_NOTE_ATTEMPTS, note, circuit, lambda: circuit_store.circuit(services.store, delivery.webhook_id))
+        retry(_NOTE_ATTEMPTS, note, circuit, lambda: event_store.circuit(services.store, delivery.webhook_id))
 
 
 def _set_aside(services: Services, delivery: Delivery) -> None:

@@ -7,7 +7,6 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.circuits import rules as circuit_rules
-from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.flows import queue_now
@@ -81,7 +80,7 @@ def repeat_failed(
 
 
 def _probe_now(services: Services, endpoint: Endpoint) -> None:
-    circuit = circuit_store.circuit(services.store, endpoint.webhook_id)
+    circuit = event_store.circuit(services.store, endpoint.webhook_id)
     if circuit is not None and circuit.state is CircuitState.OPEN:
         # False: a probe has just begun or ended
         try_write(services.store, circuit_rules.probe_now(circuit, services.clock()))

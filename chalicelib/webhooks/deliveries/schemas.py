@@ -28,11 +28,6 @@ class TestAnswer(Output):
     queued: int
     message: str
 
-    @classmethod
-    def of(cls, queued: int) -> Self:
-        where = "GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered"
-        return cls(sent=queued, failed=0, queued=queued, message=f"Queued; {where}")
-
 
 class DeliveriesQuery(ClientIdChoice):
     state: Literal["failed", "waiting"] | None = Field(

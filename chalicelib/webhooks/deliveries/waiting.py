@@ -2,8 +2,8 @@
 
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
+from chalicelib.webhooks import store as event_store
 from chalicelib.webhooks.circuits import rules as circuit_rules
-from chalicelib.webhooks.circuits import store as circuit_store
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries import store
 from chalicelib.webhooks.deliveries.flows import deliver, fail, queue_now, queue_tending
@@ -21,7 +21,7 @@ def tend(services: Services, webhook_id: str) -> None:
     Fails the waiting deliveries that are too old, or whose webhook was deleted or switched off. Safe to repeat; a
     message that is lost is sent again by the sweep.
     """
-    circuit = circuit_store.circuit(services.store, webhook_id)
+    circuit = event_store.circuit(services.store, webhook_id)
     if circuit is None or circuit.due_at is None or services.clock() < circuit.due_at:
         return
     waiting, more = _waiting(services, webhook_id)

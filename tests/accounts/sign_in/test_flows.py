@@ -16,12 +16,12 @@ from chalicelib.chains.nodes.agreement import TooFewNodes
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.rules import credential_hash
+from chalicelib.platform.access.flows import touch
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person, Role
 from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.records import CallCounter
 from chalicelib.platform.access.rate_limits.rules import FAILURES, FAILURES_PER_DAY, Window, failure_windows
-from chalicelib.platform.access.sessions.flows import touch
 from chalicelib.platform.access.sessions.records import Session, SessionKind, SessionPointer
 from chalicelib.platform.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDLE
 from chalicelib.platform.storage.store import Delete, Throttled

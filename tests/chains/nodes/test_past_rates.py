@@ -17,7 +17,7 @@ from chalicelib.chains.calldata.conversions.rates import PathRate
 from chalicelib.chains.catalogue.contracts import address_of
 from chalicelib.chains.catalogue.conversions import conversion_path
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.chains.nodes.conversions.past_rates import read_past_rate
+from chalicelib.chains.nodes.conversions.rates import read_past_rate
 from tests.chains.nodes.nodes import NodeResponses, node_of
 
 RATES = address_of("ChainlinkConversionPath 0.1.0", "mainnet")

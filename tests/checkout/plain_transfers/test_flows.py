@@ -11,8 +11,8 @@ from chalicelib.chains.calldata import plain_transfers as plain_transfer_calldat
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.checkout.plain_transfers import flows, rules
+from chalicelib.checkout.plain_transfers.api import PlainTransferState
 from chalicelib.checkout.plain_transfers.rules import Purpose
-from chalicelib.checkout.plain_transfers.schemas import PlainTransferState
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.requests.flows import save_many
 from chalicelib.payments.requests.plain_transfers.rules import terms_of, with_address

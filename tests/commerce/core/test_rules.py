@@ -600,5 +600,5 @@ def test_a_new_payment_has_moved_nothing_and_its_events_have_no_fee_unless_they_
     assert (entry.version, PAYMENT.version) == (0, 0), "neither is stored"
     assert (PAYMENT.next_due, replace(PAYMENT, check_at=START).next_due) == (None, START)
     assert ledger.post(PAYMENT, entry, START)[0].fees == 0
-    assert entry.key == EscrowEntry.key_of("request", 1, "0xb", "0xt", "e-1")
+    assert entry.key == EscrowEntry.KEY.of(request_id="request", block_number=1, block_hash="0xb", tx_hash="0xt", event_key="e-1")
     assert PendingOperation(1, OperationKind.CAPTURE, BaseUnits(1), START).fee_bps == 0

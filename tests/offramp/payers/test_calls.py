@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.offramp.payers import bank_accounts, flows, reading, reports
 from chalicelib.offramp.payers.checking import check_due
-from chalicelib.offramp.payers.erasure import erase
+from chalicelib.offramp.payers.flows import erase
 from tests.bench.calls import counted
 from tests.fakes.world import World
 from tests.offramp.payers.people import NAME, account, add_account, payer, register, said, said_of

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.offramp.payers import rules, store
 from chalicelib.offramp.payers.checking import check_due
-from chalicelib.offramp.payers.erasure import erase
+from chalicelib.offramp.payers.flows import erase
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.compliance import FakeCompliance

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict
 from chalicelib.offramp.payers import bank_accounts, reading, reports, rules, store
-from chalicelib.offramp.payers.erasure import erase
+from chalicelib.offramp.payers.flows import erase
 from chalicelib.offramp.payers.rules import PayerNotFound, name_hash
 from chalicelib.webhooks.jobs import deliver_webhook, publish_events
 from infra import admin

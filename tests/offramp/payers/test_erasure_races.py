@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import NotFound
 from chalicelib.offramp.payers import bank_accounts, checking, flows, rules, store
-from chalicelib.offramp.payers.erasure import erase
+from chalicelib.offramp.payers.flows import erase
 from chalicelib.offramp.payers.rules import PayerNotFound
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
 from chalicelib.platform.privacy import store as privacy_store

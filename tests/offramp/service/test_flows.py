@@ -18,7 +18,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.compliance import ProviderOrder, ProviderUnavailable, order_of
 from chalicelib.platform.services import Services
-from chalicelib.webhooks.outbox import sweep as sweep_outbox
+from chalicelib.webhooks.publisher import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.escrows import CONTRACTS
 from tests.fakes.offramps import (

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
-from chalicelib.offramp.payers.erasure import erase
+from chalicelib.offramp.payers.flows import erase
 from chalicelib.offramp.service import flows
 from chalicelib.offramp.service.checking import check_due
 from chalicelib.offramp.service.rules import ChosenAccount

@@ -74,9 +74,9 @@ def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(wor
         for account, count in (("a", 4), ("b", 1), ("c", 2))
         for number in range(count)
     ]
-    turn = take_turns(due, 3)
-    assert [each.first.announced_id for each in turn.checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
-    assert [each.first.announced_id for each in turn.postponed] == ["a3"]
+    checked, postponed = take_turns(due, 3)
+    assert [each.first.announced_id for each in checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
+    assert [each.first.announced_id for each in postponed] == ["a3"]
 
 
 def test_a_run_stops_in_time(world: World) -> None:

@@ -17,7 +17,7 @@ from chalicelib.payments.requests.payments.records import Direction, Payment, Pa
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.scanning.rules import LEASE
-from chalicelib.webhooks.outbox import sweep as sweep_outbox
+from chalicelib.webhooks.publisher import sweep as sweep_outbox
 from tests.fakes.commerce import (
     BUYER,
     HOUR,

@@ -17,7 +17,7 @@ from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.scanning.rules import LEASE
 from chalicelib.platform.services import Services
-from chalicelib.webhooks import outbox
+from chalicelib.webhooks import publisher
 from tests.fakes.crash import Crash, FragileQueue, FragileWrites, Tripwire
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, PREFIX, START, Receiver, World, draft, in_process_aws, in_process_tables
@@ -60,7 +60,7 @@ def sweep_after_a_lost_message(world: World, services: Services) -> None:
     world.scan()
     world.queue.messages.clear()
     world.advance(60)
-    outbox.sweep(services)
+    publisher.sweep(services)
     world.drain(services)
 
 
@@ -82,7 +82,7 @@ def recover(world: World) -> None:
         assert world.now < START + timedelta(days=1), "the sweeps do not come to an end"
         world.advance(120)
         flows.queue_overdue(world.services)
-        outbox.sweep(world.services)
+        publisher.sweep(world.services)
         world.drain()
 
 

@@ -14,7 +14,7 @@ from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.storage.queue import Message
-from chalicelib.webhooks import outbox
+from chalicelib.webhooks import publisher
 from tests.fakes.world import VirtualQueue, World, signature_holds
 from tests.payments.recording.test_shared import Interposed
 
@@ -392,7 +392,7 @@ def test_an_event_that_was_not_announced_is_found_by_the_sweep(world: World) -> 
     assert world.load(payment).link.status is LinkStatus.COMPLETED
     world.queue.messages.clear()
     world.advance(60)
-    assert outbox.sweep(world.services) > 0
+    assert publisher.sweep(world.services) > 0
     world.drain()
     assert sorted(world.receiver.events) == sorted(
         ["payment.confirmed", "payment.confirmed.client_id", "payment.confirmed.checkout"]

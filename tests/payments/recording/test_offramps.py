@@ -12,7 +12,7 @@ from chalicelib.payments.recording import flows
 from chalicelib.payments.recording.causes.offramps import follow_payment
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.webhooks.flows import event_context
-from chalicelib.webhooks.outbox import sweep as sweep_outbox
+from chalicelib.webhooks.publisher import sweep as sweep_outbox
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.offramps import bodies, load_order, notified, processing, store_order
 from tests.fakes.requests import load_request, store_request

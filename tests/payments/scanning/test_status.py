@@ -10,8 +10,8 @@ import pytest
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.payments.scanning import flows, rules
+from chalicelib.payments.scanning.api import NetworkStatusAnswer
 from chalicelib.payments.scanning.records import Cursor, DeferredTransaction, NodeCheck
-from chalicelib.payments.scanning.schemas import NetworkStatusAnswer
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.world import START, World, in_process_aws

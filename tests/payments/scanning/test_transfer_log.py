@@ -102,7 +102,7 @@ def test_an_entry_is_kept_for_seven_days_once_it_is_recorded_and_two_blocks_shar
     for state in set(TransferState) - waiting:
         assert entry(state=state).vanishes_at == NOW + LOG_RETENTION == NOW + timedelta(days=7)
     assert [entry(number).partition for number in (1, 2, 3, 4)] == [0, 1, 1, 2]
-    assert entry(16).key == LoggedTransfer.key_of("sepolia", entry(16).transfer_id)
+    assert entry(16).key == LoggedTransfer.KEY.of(network="sepolia", partition=8, **vars(entry(16).transfer_id))
 
 
 def test_an_entry_that_has_another_log_index_than_before_is_named() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.payments.links.multicalls.schemas import CreateMulticall
-from chalicelib.payments.links.payouts.schemas import BatchPayouts, CreatePayout
+from chalicelib.payments.links.payouts.api import BatchPayouts, CreatePayout
 from chalicelib.payments.links.schemas import CreateSecurePayment
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import identify

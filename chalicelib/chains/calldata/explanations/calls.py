@@ -18,7 +18,6 @@ from chalicelib.chains.calldata.explanations.decode import SELECTOR, read
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, contract_name, explanation_of
 from chalicelib.chains.calldata.explanations.payments import batch_groups, batch_one_token, batch_tron, single_payment
 from chalicelib.chains.calldata.explanations.recurring import recurring_payment
-from chalicelib.chains.calldata.explanations.tokens import approve, transfer, transfer_from
 from chalicelib.chains.calldata.explanations.wording import Wording
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets.safe import unpack_transactions
@@ -26,6 +25,30 @@ from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.catalogue.networks import find_network as network_named
 
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+
+
+def approve(call: DecodedCall) -> Explanation:
+    words, amount, spender = call.words, call.values["amount"], call.address("spender")
+    if amount == 0:
+        summary = f"Withdraw what {words.spender(spender)} may still take of {words.symbol(call.to)}"
+    else:
+        summary = f"Allow {words.spender(spender)} to take {words.allowance(amount, call.to)}"
+    return explanation_of(call, summary, {"spender": words.contract_at(spender), "amount": _amount(call)})
+
+
+def transfer(call: DecodedCall) -> Explanation:
+    summary = f"Send {call.words.token_amount(call.values['amount'], call.to)} to {call.address('to')}"
+    return explanation_of(call, summary + ", without a payment reference", {"amount": _amount(call)})
+
+
+def transfer_from(call: DecodedCall) -> Explanation:
+    amount = call.words.token_amount(call.values["amount"], call.to)
+    summary = f"Move {amount} from {call.address('from')} to {call.address('to')}, without a payment reference"
+    return explanation_of(call, summary, {"amount": _amount(call)})
+
+
+def _amount(call: DecodedCall) -> str | None:
+    return call.words.human(call.values["amount"], call.words.token_at(call.to))
 
 
 def explain(

@@ -4,13 +4,7 @@ Each function raises ValueError with the reason if this package would not write 
 """
 
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.calldata.explanations.parts import (
-    DecodedCall,
-    ExpectedEvent,
-    Explanation,
-    expect_event,
-    explanation_of,
-)
+from chalicelib.chains.calldata.explanations import parts
 from chalicelib.chains.calldata.explanations.wording import Wording
 from chalicelib.chains.catalogue.contracts import ERC20_CONVERSION_PROXY
 from chalicelib.chains.catalogue.conversions import conversion_path
@@ -18,7 +12,7 @@ from chalicelib.chains.catalogue.conversions import conversion_path
 CONVERSION_EVENT = "TransferWithConversionAndReference"
 
 
-def explain_conversion(call: DecodedCall) -> Explanation:
+def explain_conversion(call: parts.DecodedCall) -> parts.Explanation:
     """A payment through either conversion proxy."""
     words, event = call.words, _event(call)
     assert event.conversion is not None
@@ -41,7 +35,7 @@ def explain_conversion(call: DecodedCall) -> Explanation:
         "_path": " > ".join(each.symbol if (each := words.currency(hash)) else hash for hash in event.conversion.path),
         "_maxToSpend": words.human(event.conversion.max_to_spend, words.token_at(event.token)),
     }
-    return explanation_of(call, summary, human, event)
+    return parts.explanation_of(call, summary, human, event)
 
 
 def format_spent(words: Wording, token: str | None, units: int) -> str:
@@ -49,7 +43,7 @@ def format_spent(words: Wording, token: str | None, units: int) -> str:
     return words.coin_amount(units) if token is None else words.token_amount(units, token)
 
 
-def _event(call: DecodedCall) -> ExpectedEvent:
+def _event(call: parts.DecodedCall) -> parts.ExpectedEvent:
     """The event that the conversion proxy will emit."""
     words, values, contract = call.words, call.values, call.function.contract or ""
     path = tuple(f"0x{currency.hex()}" for currency in values["_path"])
@@ -57,7 +51,7 @@ def _event(call: DecodedCall) -> ExpectedEvent:
     conversion = Conversion(path, most, values["_maxRateTimespan"])
     _check_path(words, path, contract)
     token = words.address(values["_path"][-1]) if contract == ERC20_CONVERSION_PROXY else None
-    return expect_event(call, CONVERSION_EVENT, token, values["_requestAmount"], conversion)
+    return parts.expect_event(call, CONVERSION_EVENT, token, values["_requestAmount"], conversion)
 
 
 def _check_path(words: Wording, path: tuple[str, ...], contract: str) -> None:

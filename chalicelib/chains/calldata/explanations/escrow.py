@@ -3,16 +3,11 @@
 from chalicelib.base.addresses import ZERO_ADDRESS
 from chalicelib.chains.calldata.explanations.parts import DecodedCall, Explanation, explanation_of
 from chalicelib.chains.calldata.explanations.wording import time_text
-from chalicelib.chains.catalogue.escrows import (
-    ERC3009_COLLECTOR,
-    PERMIT2_COLLECTOR,
-    PRE_APPROVAL_COLLECTOR,
-    REFUND_COLLECTOR,
-)
+from chalicelib.chains.catalogue import escrows
 
 _AMOUNTS = ("paymentInfo.maxAmount", "amount")
 _TIMES = ("paymentInfo.preApprovalExpiry", "paymentInfo.authorizationExpiry", "paymentInfo.refundExpiry")
-_PAYMENT_COLLECTORS = (PRE_APPROVAL_COLLECTOR, ERC3009_COLLECTOR, PERMIT2_COLLECTOR)
+_PAYMENT_COLLECTORS = (escrows.PRE_APPROVAL_COLLECTOR, escrows.ERC3009_COLLECTOR, escrows.PERMIT2_COLLECTOR)
 _FEES = ("paymentInfo.minFeeBps", "paymentInfo.maxFeeBps", "feeBps")
 
 
@@ -58,7 +53,7 @@ def reclaim(call: DecodedCall) -> Explanation:
 
 def refund(call: DecodedCall) -> Explanation:
     payer, operator = call.address("paymentInfo.payer"), call.address("paymentInfo.operator")
-    return _explain_call(call, f"Refund {_amount(call)} of {operator} to {payer}", (REFUND_COLLECTOR,))
+    return _explain_call(call, f"Refund {_amount(call)} of {operator} to {payer}", (escrows.REFUND_COLLECTOR,))
 
 
 def _describe_payee(call: DecodedCall) -> str:

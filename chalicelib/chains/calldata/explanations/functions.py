@@ -8,18 +8,7 @@ from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, 
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
 from chalicelib.chains.calldata.explanations.decode import Array, Kind
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS
-from chalicelib.chains.catalogue.contracts import (
-    ACROSS_SPOKE_POOL,
-    BATCH,
-    ERC20_CONVERSION_PROXY,
-    ERC20_FEE_PROXY,
-    LIFI_DIAMOND,
-    MULTI_SEND,
-    NATIVE_CONVERSION_PROXY,
-    NATIVE_FEE_PROXY,
-    RECURRING_PROXY,
-    TRON_BATCH,
-)
+from chalicelib.chains.catalogue import contracts
 from chalicelib.chains.catalogue.escrows import AUTH_CAPTURE_ESCROW, PRE_APPROVAL_COLLECTOR
 
 APPROVE = bytes.fromhex("095ea7b3")
@@ -70,7 +59,7 @@ FUNCTIONS = {
     TRANSFER: Function(None, "transfer", members("address to, uint256 amount")),
     TRANSFER_FROM: Function(None, "transferFrom", members("address from, address to, uint256 amount")),
     PAY_ERC20: Function(
-        ERC20_FEE_PROXY,
+        contracts.ERC20_FEE_PROXY,
         "transferFromWithReferenceAndFee",
         members(
             "address _tokenAddress, address _to, uint256 _amount, bytes _paymentReference, uint256 _feeAmount, "
@@ -78,30 +67,32 @@ FUNCTIONS = {
         ),
     ),
     PAY_NATIVE: Function(
-        NATIVE_FEE_PROXY,
+        contracts.NATIVE_FEE_PROXY,
         "transferWithReferenceAndFee",
         members("address _to, bytes _paymentReference, uint256 _feeAmount, address _feeAddress"),
     ),
     PAY_ERC20_CONVERTED: Function(
-        ERC20_CONVERSION_PROXY,
+        contracts.ERC20_CONVERSION_PROXY,
         "transferFromWithReferenceAndFee",
         (*_CONVERTED, *members("uint256 _maxToSpend, uint256 _maxRateTimespan")),
     ),
     PAY_NATIVE_CONVERTED: Function(
-        NATIVE_CONVERSION_PROXY, "transferWithReferenceAndFee", (*_CONVERTED, *members("uint256 _maxRateTimespan"))
+        contracts.NATIVE_CONVERSION_PROXY,
+        "transferWithReferenceAndFee",
+        (*_CONVERTED, *members("uint256 _maxRateTimespan")),
     ),
     BATCH_ONE_TOKEN: Function(
-        BATCH,
+        contracts.BATCH,
         "batchERC20Payments",
         (("requestDetails", _DETAILS), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
     ),
     BATCH_GROUPS: Function(
-        BATCH,
+        contracts.BATCH,
         "batchPayments",
         (("metaDetails", Array(_GROUP)), ("pathsToUSD", _PATHS), ("feeAddress", "address")),
     ),
     BATCH_TRON: Function(
-        TRON_BATCH,
+        contracts.TRON_BATCH,
         "batchERC20PaymentsWithReference",
         (
             ("_tokenAddress", "address"),
@@ -113,7 +104,7 @@ FUNCTIONS = {
         ),
     ),
     TRIGGER_PAYMENT: Function(
-        RECURRING_PROXY,
+        contracts.RECURRING_PROXY,
         "triggerRecurringPayment",
         (
             *((f"p.{name}", kind) for name, kind in PERMIT_MEMBERS),  # the permit `p`, which stands in its place
@@ -127,8 +118,10 @@ FUNCTIONS = {
     VOID: Function(AUTH_CAPTURE_ESCROW, "void", _INFO),
     RECLAIM: Function(AUTH_CAPTURE_ESCROW, "reclaim", _INFO),
     REFUND: Function(AUTH_CAPTURE_ESCROW, "refund", _COLLECTED),
-    DEPOSIT: Function(ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
-    lifi.START: Function(LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", lifi.START_PARAMETERS),
-    lifi.SWAP_AND_START: Function(LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", lifi.SWAP_AND_START_PARAMETERS),
-    MULTI_SEND_CALLS: Function(MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
+    DEPOSIT: Function(contracts.ACROSS_SPOKE_POOL, "depositV3", DEPOSIT_PARAMETERS),
+    lifi.START: Function(contracts.LIFI_DIAMOND, "startBridgeTokensViaAcrossV4", lifi.START_PARAMETERS),
+    lifi.SWAP_AND_START: Function(
+        contracts.LIFI_DIAMOND, "swapAndStartBridgeTokensViaAcrossV4", lifi.SWAP_AND_START_PARAMETERS
+    ),
+    MULTI_SEND_CALLS: Function(contracts.MULTI_SEND, "multiSend", (("transactions", "bytes"),)),
 }

@@ -1,6 +1,5 @@
 """The parts of an explanation, and how one is made of a decoded call."""
 
-
 from typing import Any
 
 from chalicelib.base.frozen import frozen

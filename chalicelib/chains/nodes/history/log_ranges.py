@@ -251,7 +251,6 @@ def place_of(blocks: BlockRange) -> dict[str, str]:
 
 
 def _outcome(node: JsonRpcClient, call: RpcCall) -> Any:
-    """The result of one call, or its error."""
     try:
         return node.results([call])[0]
     except ChainUnavailable as error:

@@ -11,42 +11,34 @@ from chalicelib.chains.nodes.bridges.deposits import token_transfer
 from chalicelib.chains.nodes.history.blocks import header_hash
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, InconsistentNode
 from chalicelib.chains.nodes.readings import Sight, Sought, TokenBalances, TokenFlow
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    RpcCall,
-    RpcError,
-    block_at,
-    contract_read,
-    raise_first_error,
-    unavailable_if_malformed,
-)
 
 _UINT256 = 2**256
 
 
-@unavailable_if_malformed
-def sights(node: JsonRpcClient, sought: Sequence[Sought]) -> tuple[Sight, ...]:
+@jsonrpc.unavailable_if_malformed
+def sights(node: jsonrpc.JsonRpcClient, sought: Sequence[Sought]) -> tuple[Sight, ...]:
     """The receipts of transactions, the blocks that they are said to be in, and what they have moved. One request."""
     heights = sorted({height for each in sought for height in (each.block_number, each.deep_block)})
     flowing = [(each, each.flow) for each in sought if each.flow is not None]
-    calls: list[RpcCall] = [("eth_getTransactionReceipt", [each.tx_hash]) for each in sought]
-    calls += [block_at(height) for height in heights]
+    calls: list[jsonrpc.RpcCall] = [("eth_getTransactionReceipt", [each.tx_hash]) for each in sought]
+    calls += [jsonrpc.block_at(height) for height in heights]
     calls += [_transfers(each.block_number, flow) for each, flow in flowing]
     outcomes = node.outcomes(calls)
     receipts, headers = outcomes[: len(sought)], outcomes[len(sought) : len(sought) + len(heights)]
-    raise_first_error(receipts)
+    jsonrpc.raise_first_error(receipts)
     known = {
         height: header_hash(node, header, height)
         for height, header in zip(heights, headers, strict=True)
-        if header is not None and not isinstance(header, RpcError)
+        if header is not None and not isinstance(header, jsonrpc.RpcError)
     }
     logs = {each: found for (each, _), found in zip(flowing, outcomes[len(sought) + len(heights) :], strict=True)}
     return tuple(_sight(node, *pair, known, logs) for pair in zip(sought, receipts, strict=True))
 
 
 def _sight(
-    node: JsonRpcClient,
+    node: jsonrpc.JsonRpcClient,
     each: Sought,
     receipt: Mapping[str, Any] | None,
     hashes: Mapping[int, str],
@@ -58,7 +50,7 @@ def _sight(
     if each.flow is not None:
         if receipt is not None:
             moved.append(_sum_of_moved(receipt["logs"], each, each.flow))
-        if not isinstance(logs[each], RpcError):
+        if not isinstance(logs[each], jsonrpc.RpcError):
             moved.append(_sum_of_moved(logs[each], each, each.flow))
     return Sight(
         block_hash=hashes.get(each.block_number),
@@ -68,7 +60,7 @@ def _sight(
     )
 
 
-def _transfers(block: int, flow: TokenFlow) -> RpcCall:
+def _transfers(block: int, flow: TokenFlow) -> jsonrpc.RpcCall:
     """The search for the transfers of a token to or from an account in one block."""
     account = "0x" + address_bytes(flow.account).rjust(32, b"\0").hex()
     topics = [TRANSFER_TOPIC, None, account] if flow.inward else [TRANSFER_TOPIC, account]
@@ -84,11 +76,11 @@ def _sum_of_moved(logs: Sequence[Mapping[str, Any]], each: Sought, flow: TokenFl
     return sum(transfer[2] for transfer in transfers if transfer is not None and transfer[side] == account)
 
 
-@unavailable_if_malformed
-def token_balances(node: JsonRpcClient, account: str, tokens: Sequence[str]) -> TokenBalances:
+@jsonrpc.unavailable_if_malformed
+def token_balances(node: jsonrpc.JsonRpcClient, account: str, tokens: Sequence[str]) -> TokenBalances:
     """What an account has of tokens, and its next nonce, after the newest block. Two requests."""
     block = hex(quantity(node.call("eth_blockNumber")))
-    reads = [contract_read(erc20.balance_of(token, account), block) for token in tokens]
+    reads = [jsonrpc.contract_read(erc20.balance_of(token, account), block) for token in tokens]
     nonce, *balances = node.results([("eth_getTransactionCount", [account, block]), *reads])
     if any(len(each) != 2 + 64 for each in balances):
         raise ChainUnavailable(f"The {node.network} node does not say what an account has")

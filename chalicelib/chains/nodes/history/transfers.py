@@ -7,12 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.chains.catalogue.contracts import (
-    ERC20_CONVERSION_PROXY,
-    ERC20_FEE_PROXY,
-    NATIVE_CONVERSION_PROXY,
-    NATIVE_FEE_PROXY,
-)
+from chalicelib.chains.catalogue import contracts
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC, decode_conversions
 from chalicelib.chains.nodes.escrow.transfers import escrow_events, escrow_transfers
@@ -35,10 +30,10 @@ def payment_events(network: str, escrow: EscrowContracts | None = None) -> tuple
     """The events that are payments on a network: a contract in lower-case hex, and the first topics that it emits
     together, one or, for a conversion, two. Any contract may emit these topics, and a contract others."""
     by_contract = {
-        ERC20_FEE_PROXY: (ERC20_TRANSFER_TOPIC,),
-        NATIVE_FEE_PROXY: (NATIVE_TRANSFER_TOPIC,),
-        ERC20_CONVERSION_PROXY: (ERC20_TRANSFER_TOPIC, CONVERSION_TOPIC),
-        NATIVE_CONVERSION_PROXY: (NATIVE_TRANSFER_TOPIC, CONVERSION_TOPIC),
+        contracts.ERC20_FEE_PROXY: (ERC20_TRANSFER_TOPIC,),
+        contracts.NATIVE_FEE_PROXY: (NATIVE_TRANSFER_TOPIC,),
+        contracts.ERC20_CONVERSION_PROXY: (ERC20_TRANSFER_TOPIC, CONVERSION_TOPIC),
+        contracts.NATIVE_CONVERSION_PROXY: (NATIVE_TRANSFER_TOPIC, CONVERSION_TOPIC),
     }
     found = ((contract_address(contract, network), topics) for contract, topics in by_contract.items())
     of_proxies = [(address, *topics) for address, topics in found if address is not None]

@@ -2,15 +2,7 @@
 
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.transaction import Call
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    NodeResponseTooLarge,
-    RpcError,
-    code_at,
-    contract_read,
-    delegates,
-    unavailable_if_malformed,
-)
+from chalicelib.chains.nodes.rpc import jsonrpc
 
 
 @frozen
@@ -21,15 +13,15 @@ class Answer:
     reverted: bytes | None = None
 
 
-@unavailable_if_malformed
-def ask(node: JsonRpcClient, read: Call) -> Answer:
+@jsonrpc.unavailable_if_malformed
+def ask(node: jsonrpc.JsonRpcClient, read: Call) -> Answer:
     """The contract's answer on the newest state. Resolvers are anybody's: one that fails, or answers with more than a
     result may have, is no failure of the node."""
     try:
-        (returned,) = node.results([contract_read(read)])
-    except NodeResponseTooLarge:
+        (returned,) = node.results([jsonrpc.contract_read(read)])
+    except jsonrpc.NodeResponseTooLarge:
         return Answer(None)
-    except RpcError as error:
+    except jsonrpc.RpcError as error:
         if not error.is_revert:
             raise
         if isinstance(error.data, str) and error.data.startswith("0x"):
@@ -38,8 +30,8 @@ def ask(node: JsonRpcClient, read: Call) -> Answer:
     return Answer(bytes.fromhex(returned.removeprefix("0x")))
 
 
-@unavailable_if_malformed
-def is_contract(node: JsonRpcClient, address: str) -> bool:
+@jsonrpc.unavailable_if_malformed
+def is_contract(node: jsonrpc.JsonRpcClient, address: str) -> bool:
     """Whether an address belongs to a contract and not to a key, which may delegate to one (EIP-7702)."""
-    (code,) = node.results([code_at(address)])
-    return len(code) > 2 and not delegates(code)
+    (code,) = node.results([jsonrpc.code_at(address)])
+    return len(code) > 2 and not jsonrpc.delegates(code)

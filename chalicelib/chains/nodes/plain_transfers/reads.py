@@ -13,22 +13,15 @@ from chalicelib.chains.nodes.history.log_ranges import logs_of
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import Log, PlainAddress
 from chalicelib.chains.nodes.readings import PlainAddressState
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    RpcError,
-    code_at,
-    contract_read,
-    raise_first_error,
-    unavailable_if_malformed,
-)
 
 _UINT256 = 2**256
 
 
-@unavailable_if_malformed
+@jsonrpc.unavailable_if_malformed
 def read_plain_transfers(
-    node: JsonRpcClient, blocks: BlockRange, addresses: Collection[PlainAddress]
+    node: jsonrpc.JsonRpcClient, blocks: BlockRange, addresses: Collection[PlainAddress]
 ) -> tuple[Log, ...]:
     """The transfers of their tokens from addresses in a range of blocks, as the node's JSON. One request for each
     500 addresses. Raises as `ranges.logs_of`."""
@@ -41,25 +34,25 @@ def read_plain_transfers(
     return tuple(found)
 
 
-@unavailable_if_malformed
-def read_plain_address(node: JsonRpcClient, address: str, token: str | None) -> PlainAddressState:
+@jsonrpc.unavailable_if_malformed
+def read_plain_address(node: jsonrpc.JsonRpcClient, address: str, token: str | None) -> PlainAddressState:
     """The state of an address, with its balance of a token, or with None of the native coin. One request.
 
     Raises BadRequest if no token is at the address `token`: anybody may name one, so no node is to blame for it.
     """
     coins = ("eth_getBalance", [address, "latest"])
-    owned = coins if token is None else contract_read(erc20.balance_of(token, address))
-    balance, *codes = node.outcomes([owned, code_at(address), code_at(DEPLOYER)])
+    owned = coins if token is None else jsonrpc.contract_read(erc20.balance_of(token, address))
+    balance, *codes = node.outcomes([owned, jsonrpc.code_at(address), jsonrpc.code_at(DEPLOYER)])
     if token is not None and not _is_balance(balance):
-        raise_first_error(codes)
+        jsonrpc.raise_first_error(codes)
         raise BadRequest(f"token: no token is at {token} on {node.network}")
-    raise_first_error([balance, *codes])
+    jsonrpc.raise_first_error([balance, *codes])
     code, deployer = codes
     return PlainAddressState(BaseUnits(quantity(balance, _UINT256)), len(code) > 2, len(deployer) > 2)
 
 
 def _is_balance(outcome: Any) -> bool:
     """Whether this is a word, or an error of the node; false for what a contract that is no token answers."""
-    if isinstance(outcome, RpcError):
+    if isinstance(outcome, jsonrpc.RpcError):
         return not (outcome.is_revert or outcome.says("out of gas", "gas required exceeds"))
     return isinstance(outcome, str) and len(outcome) == 2 + 2 * WORD

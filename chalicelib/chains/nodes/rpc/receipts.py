@@ -33,7 +33,6 @@ def find_receipts(node: JsonRpcClient, tx_hashes: Sequence[str]) -> RawReceipts:
 
 
 def logs_in(receipts: RawReceipts) -> tuple[Mapping[str, Any], ...]:
-    """The logs in receipts."""
     return tuple(log for receipt in receipts.values() if receipt for log in receipt["logs"])
 
 

@@ -18,15 +18,8 @@ from chalicelib.chains.nodes.history.blocks import header_hash
 from chalicelib.chains.nodes.history.full_blocks import LogFilter
 from chalicelib.chains.nodes.history.log_ranges import check_logs, place_of, with_headers
 from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import hash_of, quantity
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    NodeResponseTooLarge,
-    RpcError,
-    block_at,
-    contract_read,
-    unavailable_if_malformed,
-)
 
 _NONCE = "0xaffed0e0"
 _SUCCESS_TOPIC = "0x442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e"
@@ -48,17 +41,17 @@ class SafeEvent:
     transaction_hash: str
 
 
-@unavailable_if_malformed
-def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int | None:
+@jsonrpc.unavailable_if_malformed
+def safe_nonce(node: jsonrpc.JsonRpcClient, safe: str, block: int) -> int | None:
     """The nonce of a Safe's next transaction after a block: the number of transactions it had executed.
 
     None if there is no Safe at the address: the contract fails, or returns anything but 32 bytes.
     """
     try:
-        (returned,) = node.results([contract_read(Call(safe, _NONCE), hex(block))])
-    except NodeResponseTooLarge:
+        (returned,) = node.results([jsonrpc.contract_read(Call(safe, _NONCE), hex(block))])
+    except jsonrpc.NodeResponseTooLarge:
         return None
-    except RpcError as error:
+    except jsonrpc.RpcError as error:
         if error.is_revert:
             return None
         raise
@@ -66,8 +59,8 @@ def safe_nonce(node: JsonRpcClient, safe: str, block: int) -> int | None:
     return int.from_bytes(nonce, "big") if len(nonce) == WORD else None
 
 
-@unavailable_if_malformed
-def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
+@jsonrpc.unavailable_if_malformed
+def safe_event(node: jsonrpc.JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockRange) -> SafeEvent | None:
     """The Safe's event of a transaction in a block range; None if there is none.
 
     Raises RangeTooLarge, or BlockRefused for a range of one block, if the node does not return the logs, and
@@ -79,7 +72,7 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
     """
     filters = (LogFilter((safe,), (SAFE_TOPICS, (safe_tx_hash,))), LogFilter((safe,), (SAFE_TOPICS,)))
     queries = [each.query(place_of(blocks)) for each in filters]
-    (last,), (indexed, others), _ = with_headers(node, [block_at(blocks.last)], queries)
+    (last,), (indexed, others), _ = with_headers(node, [jsonrpc.block_at(blocks.last)], queries)
     if not last:
         raise ChainUnavailable(f"The {node.network} node does not have block {blocks.last} yet")
     event = _event_among(check_logs(node.network, blocks, indexed), safe, safe_tx_hash)
@@ -88,7 +81,7 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
     event = event or _event_among(check_logs(node.network, blocks, others), safe, safe_tx_hash)
     if event is not None:
         number = event.block_number
-        header = last if number == blocks.last else node.results([block_at(number)])[0]
+        header = last if number == blocks.last else node.results([jsonrpc.block_at(number)])[0]
         if not header or header_hash(node, header, number) != event.block_hash:
             raise InconsistentNode(node.network, f"the event of a Safe has block hash {event.block_hash} at {number}")
     return event
@@ -96,7 +89,9 @@ def safe_event(node: JsonRpcClient, safe: str, safe_tx_hash: str, blocks: BlockR
 
 def _has_too_many_logs(outcome: Any) -> bool:
     """Whether a query failed because of the number of its logs. In doubt it did not: then the range is read again."""
-    return isinstance(outcome, NodeResponseTooLarge) or (isinstance(outcome, RpcError) and outcome.says(*_TOO_MANY))
+    return isinstance(outcome, jsonrpc.NodeResponseTooLarge) or (
+        isinstance(outcome, jsonrpc.RpcError) and outcome.says(*_TOO_MANY)
+    )
 
 
 def _event_among(logs: tuple[Mapping[str, Any], ...], safe: str, safe_tx_hash: str) -> SafeEvent | None:

@@ -26,9 +26,8 @@ from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.errors import check_not_cancelled
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.payments.requests.rules import remaining
+from chalicelib.payments.requests.rules import check_not_cancelled, remaining
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode

@@ -2,7 +2,7 @@
 
 Who signs and is accepted keeps everybody else from paying. So whoever asks for such a request has it read whether the
 payer still has the tokens and lets them be taken, as the worker does (running.py). What was submitted to be taken is
-never given up: that is a conditional write.
+never given up: that is a conditional write. With an end the request is written, which can be paid again from then on.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,25 @@ from chalicelib.base.errors import ChainUnavailable, Conflict, NotFound
 from chalicelib.chains.calldata.tokens import erc2612
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.readings import StepResult
-from chalicelib.crosschain.service.payment_intents import ending, rules, stages, store
+from chalicelib.crosschain.service.payment_intents import locked_rates, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
+from chalicelib.payments.events import failed_event
+from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
-from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.executions import ExecutionStatus
+from chalicelib.payments.requests.payments.records import Payment
+from chalicelib.payments.requests.quotes.records import LockedRate
+from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import flows as relayer_flows
-from chalicelib.relayer.records import CallStatus
+from chalicelib.relayer.records import CallStatus, RelayedCall
+from chalicelib.webhooks import flows as webhooks
+from chalicelib.webhooks.records import Event
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
@@ -33,6 +40,10 @@ PERMIT_GAS, TAKE_GAS = 200_000, 500_000
 """The most gas of the calls that are tried before a signature is accepted. Permit2 asks a contract wallet about its
 signature, so that its code runs."""
 WITHDRAWN = "the owner of the request has withdrawn it"
+
+
+NOTHING_TAKEN = "Nothing was taken: the payment could not be begun"
+Also = tuple[Payment | Add | LockedRate | RelayedCall, ...]
 
 
 def unlock_request(services: Services, request: Request) -> Request:
@@ -50,7 +61,7 @@ def unlock_request(services: Services, request: Request) -> Request:
         try:
             why = why_gone(services, intent)
             if why is not None:
-                ending.give_up(replace(services, store=services.store.apart), intent, request, why)
+                give_up(replace(services, store=services.store.apart), intent, request, why)
         except (ChainUnavailable, WriteConflict):  # not known, or a worker was faster
             pass
     now_stored = request_store.request(services.store, request.request_id) or request
@@ -106,7 +117,7 @@ def withdraw(services: Services, owner: Owner, intent_id: str) -> PaymentIntent:
 def _withdraw(services: Services, intent: PaymentIntent) -> None:
     if intent.stage is Stage.OFFERED:
         ended = stages.end_intent(intent, End.FAILED, services.clock())
-        services.store.write(replace(ended, reason=f"{ending.NOTHING_TAKEN}: {WITHDRAWN}"))
+        services.store.write(replace(ended, reason=f"{NOTHING_TAKEN}: {WITHDRAWN}"))
         return
     known = relayer_flows.outcome(services, stages.call_key(intent, "take"))
     if known is not None and known.status in (CallStatus.UNKNOWN, CallStatus.SUCCEEDED):
@@ -115,4 +126,39 @@ def _withdraw(services: Services, intent: PaymentIntent) -> None:
         raise Conflict("This payment intent is about to end, because its tokens could not be taken: wait for its end")
     request = request_store.request(services.store, intent.request_id)
     assert request is not None, "a payment intent is of a stored request"
-    ending.give_up(services, intent, request, WITHDRAWN)
+    give_up(services, intent, request, WITHDRAWN)
+
+
+def end(services: Services, intent: PaymentIntent, request: Request, how: End, also: Also = ()) -> None:
+    """Ends a payment intent that never got into the bridge, and tells the merchant why, unless the request is paid."""
+    ended, events = stages.end_intent(intent, how, services.clock()), tuple[Event, ...]()
+    if request.status is not RequestStatus.PAID:
+        status = "bounced" if how is End.REFUNDED else "failed"
+        context, facts = webhooks.event_context(services), {"network": intent.network, "subStatus": status}
+        events = (
+            failed_event(request, intent.reason, context, stages.amount_counted(intent), intent.returned_by, **facts),
+        )
+    write(services, ended, request, (*locked_rates.end_lock(services, intent), *also), events)
+
+
+def give_up(services: Services, intent: PaymentIntent, request: Request, why: str) -> None:
+    """Ends a payment intent of which nothing was taken, in words why. From then on no worker can have it taken.
+
+    Raises WriteConflict if one has done so in the meantime, and if anything else has changed: then nothing is written.
+    """
+    withdrawn = relayer_flows.withdrawal(services, intent.network, stages.call_key(intent, "take"), why)
+    end(services, replace(intent, reason=f"{NOTHING_TAKEN}: {why}"), request, End.FAILED, (withdrawn,))
+
+
+def write(services: Services, intent: PaymentIntent, request: Request, also: Also, events: tuple[Event, ...]) -> None:
+    """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
+    assert intent.end is not None and request.execution is not None, "it was accepted and has ended"
+    execution = executions.end_execution(request.execution, ExecutionStatus(intent.end.value))
+    services.store.write(intent, replace(request, execution=execution), *also, *events)
+    webhooks.queue_publishing(services, events)
+    services.log.info("payment intent ended", extra={**facts_of(intent), "end": intent.end.value})
+
+
+def facts_of(intent: PaymentIntent) -> dict[str, str]:
+    """What lines of the log say of a payment intent."""
+    return {"intent_id": intent.intent_id, "network": intent.network, "stage": intent.stage.value}

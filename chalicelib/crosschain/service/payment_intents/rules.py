@@ -161,11 +161,7 @@ def check_not_repeated(execution: Execution | None, is_public: bool) -> None:
 def may_contradict(intent: PaymentIntent, now: datetime) -> bool:
     """Whether a reading that the tokens cannot be taken counts: they may still be with the payer, who signed long
     enough ago."""
-    return (
-        intent.stage is Stage.TAKING
-        and intent.accepted_at is not None
-        and now - intent.accepted_at >= COUNTS_AFTER
-    )
+    return intent.stage is Stage.TAKING and intent.accepted_at is not None and now - intent.accepted_at >= COUNTS_AFTER
 
 
 def accept_intent(

@@ -16,10 +16,10 @@ from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.calldata.tokens import erc20, erc2612
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import read_agreed_code
-from chalicelib.crosschain.service.payment_intents import ending, locked_rates, locks, rules, stages, store
-from chalicelib.crosschain.service.payment_intents.ending import facts_of
+from chalicelib.crosschain.service.payment_intents import locked_rates, locks, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.flows import is_wanted, trouble
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
+from chalicelib.crosschain.service.payment_intents.locks import facts_of
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.payments.announcements.checks import check_transactions
@@ -108,10 +108,10 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
         services.store.write(stages.postpone_check(intent, now))
     elif following is Next.FAIL:
         why = known.reason if known is not None else intent.reason
-        late = f"{ending.NOTHING_TAKEN} before its deadline"
-        ending.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
+        late = f"{locks.NOTHING_TAKEN} before its deadline"
+        locks.end(services, replace(intent, reason=f"{late}: {why}" if why else late), request, End.FAILED)
     elif (gone := _why_gone(services, intent)) is not None:
-        ending.give_up(services, intent, request, gone)
+        locks.give_up(services, intent, request, gone)
     else:
         refused, is_last = None, False
         if stages.may_take(intent, now) and is_wanted(services, request):
@@ -119,7 +119,7 @@ def _take(services: Services, intent: PaymentIntent, request: Request) -> None:
             if refused is None:
                 refused, is_last = _submit_take(services, intent)
         if refused is not None and is_last and rules.may_contradict(intent, now):
-            ending.give_up(services, intent, request, refused)
+            locks.give_up(services, intent, request, refused)
         else:
             services.store.write(stages.postpone_check(replace(intent, reason=refused or intent.reason), now))
 
@@ -163,7 +163,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
     now = services.clock()
     following, known = find_next(services, stages.custody_of(intent), stages.call_key(intent, "take"))
     if following is Next.FAIL:  # since a deep fork
-        ending.end(services, replace(intent, reason=ending.NOTHING_TAKEN), request, End.FAILED)
+        locks.end(services, replace(intent, reason=locks.NOTHING_TAKEN), request, End.FAILED)
     elif following is Next.SUBMIT:
         reason = trouble(services, intent)
         after = replace(intent, reason=reason) if reason else _submit_spend(services, intent, request)
@@ -175,7 +175,7 @@ def _spend(services: Services, intent: PaymentIntent, request: Request) -> None:
         services.store.write(replace(intent, spends=intent.spends + 1, reason=known.reason, check_at=now))
     elif following is Next.RETURNED:
         back = replace(intent, returned_by=known.tx_hash, reason=GIVEN_BACK)
-        ending.end(services, back, request, End.REFUNDED)
+        locks.end(services, back, request, End.REFUNDED)
     else:
         assert known.tx_hash is not None, "a call that succeeded has a transaction"
         services.store.write(stages.enter_bridged(intent, request, known.tx_hash, now))
@@ -233,7 +233,7 @@ def _follow(services: Services, intent: PaymentIntent, request: Request) -> None
         services.store.write(changed, *rate)
     else:
         (request,) = checked.payable.requests
-        ending.write(services, changed, request, (*made.payments, *made.counts, *rate), made.events)
+        locks.write(services, changed, request, (*made.payments, *made.counts, *rate), made.events)
 
 
 def _refusal(services: Services, intent: PaymentIntent, submission: Submission) -> str | None:

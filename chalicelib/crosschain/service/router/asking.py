@@ -5,14 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from chalicelib.base.parallel import run_within
-from chalicelib.crosschain.service.router.circuit import (
-    PROBE_LEASE,
-    after_answers,
-    after_failures,
-    probing,
-    quotas,
-    time_closed,
-)
+from chalicelib.crosschain.service.router import circuit as circuits
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
 from chalicelib.platform.access.rate_limits.rules import Window, seconds_until
@@ -23,7 +16,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict
 
 AT_ONCE = 20
-_LEASE_SECONDS = int(PROBE_LEASE.total_seconds())
+_LEASE_SECONDS = int(circuits.PROBE_LEASE.total_seconds())
 
 Answer = RouterStep | RouterRefused | RouterUnavailable
 
@@ -40,10 +33,10 @@ def ask(
     Three calls to DynamoDB, four if the account's own questions are used up, and one more before and after if the
     circuit is or was not closed.
     """
-    wait = time_closed(circuit, now)
+    wait = circuits.time_closed(circuit, now)
     if wait is not None:
         return _not_asked(questions, "the circuit is open", -int(-wait.total_seconds() // 1))
-    probe = probing(circuit, now)
+    probe = circuits.probing(circuit, now)
     if probe is not None:
         try:
             circuit = services.store.write(probe)
@@ -67,7 +60,7 @@ def _full_window(services: Services, questions: int, purpose: Purpose, now: date
 
     Raises Throttled as `count` does.
     """
-    limits = quotas(services.router.has_key, purpose, now)
+    limits = circuits.quotas(services.router.has_key, purpose, now)
     if count(services.store, limits.link, questions) is None:
         return limits.link
     if count(services.store, limits.own, questions) is None and count(services.store, limits.shared, questions) is None:
@@ -109,10 +102,10 @@ def _learn(services: Services, circuit: RouterCircuit | None, answers: Sequence[
     now = services.clock()
     retry_after = max((each.retry_after for each in failures if each.retry_after), default=None)
     if len(failures) < len(answers) and retry_after is None:
-        changed = after_answers(circuit, now)
+        changed = circuits.after_answers(circuit, now)
     else:
         said = None if retry_after is None else timedelta(seconds=retry_after)
-        changed = after_failures(circuit, len(failures), said, now)
+        changed = circuits.after_failures(circuit, len(failures), said, now)
         if changed.open_until is not None:
             services.log.error("router circuit opened", extra={"until": changed.open_until.isoformat()})
     if changed is not None:

@@ -12,15 +12,7 @@ from chalicelib.chains.calldata.bridges.across import QUOTE_SECONDS
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.bridges import needs_reset
 from chalicelib.chains.catalogue.networks import Network, require_network
-from chalicelib.crosschain.core.bridged_calls import (
-    CLOCK_SKEW,
-    LEAST_TIME_TO_FILL,
-    LONGEST_EXCLUSIVITY_SPAN,
-    MOST_EXCLUSIVITY,
-    MOST_TIME_TO_FILL,
-    BridgedCall,
-    read_source,
-)
+from chalicelib.crosschain.core import bridged_calls
 from chalicelib.crosschain.service.router.rules import GasCost, Route, Wanted
 from chalicelib.platform.outbound.lifi import RouterStep
 
@@ -52,7 +44,7 @@ def verify(step: RouterStep, wanted: Wanted, now: datetime, limits: Limits) -> R
     """
     source = require_network(wanted.source.network)
     _check_transaction(step, wanted, source)
-    bridged = read_source(source, step.to, step.data)
+    bridged = bridged_calls.read_source(source, step.to, step.data)
     if bridged is None:
         raise RouteRefused("its transaction is not one that this service can read")
     _check_call(bridged, wanted)
@@ -89,7 +81,7 @@ def _check_transaction(step: RouterStep, wanted: Wanted, source: Network) -> Non
         raise RouteRefused(f"its gas limit is {step.gas_limit}")
 
 
-def _check_call(bridged: BridgedCall, wanted: Wanted) -> None:
+def _check_call(bridged: bridged_calls.BridgedCall, wanted: Wanted) -> None:
     if bridged.destination.name != wanted.destination.network:
         raise RouteRefused(f"it leads to {bridged.destination.name}")
     if not same_address(bridged.target, wanted.call.to) or bridged.data != wanted.call.data.lower():
@@ -102,7 +94,7 @@ def _check_call(bridged: BridgedCall, wanted: Wanted) -> None:
         raise RouteRefused("anybody could make its call fail by an allowance of the contract that makes it")
 
 
-def _check_deposit(bridged: BridgedCall, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
+def _check_deposit(bridged: bridged_calls.BridgedCall, step: RouterStep, wanted: Wanted, limits: Limits) -> None:
     deposit = bridged.deposit
     if not same_address(deposit.depositor, wanted.payer):
         raise RouteRefused(f"it refunds to {deposit.depositor}")
@@ -120,17 +112,17 @@ def _check_deposit(bridged: BridgedCall, step: RouterStep, wanted: Wanted, limit
         raise RouteRefused(f"it deposits {deposit.input_amount} for {deposit.output_amount}")
 
 
-def _check_times(bridged: BridgedCall, now: datetime) -> None:
+def _check_times(bridged: bridged_calls.BridgedCall, now: datetime) -> None:
     deposit = bridged.deposit
     quoted_at = bridged.execution_deadline - timedelta(seconds=QUOTE_SECONDS)
-    if not now + LEAST_TIME_TO_SIGN <= bridged.execution_deadline or quoted_at > now + CLOCK_SKEW:
+    if not now + LEAST_TIME_TO_SIGN <= bridged.execution_deadline or quoted_at > now + bridged_calls.CLOCK_SKEW:
         raise RouteRefused(f"it was quoted at {quoted_at.isoformat()}")
-    if not now + LEAST_TIME_TO_FILL <= bridged.fill_deadline <= now + MOST_TIME_TO_FILL:
+    if not now + bridged_calls.LEAST_TIME_TO_FILL <= bridged.fill_deadline <= now + bridged_calls.MOST_TIME_TO_FILL:
         raise RouteRefused(f"it can be filled until {bridged.fill_deadline.isoformat()}")
     seconds = deposit.exclusivity
-    if seconds > LONGEST_EXCLUSIVITY_SPAN:
+    if seconds > bridged_calls.LONGEST_EXCLUSIVITY_SPAN:
         seconds -= int(now.timestamp())
-    if seconds > MOST_EXCLUSIVITY.total_seconds():
+    if seconds > bridged_calls.MOST_EXCLUSIVITY.total_seconds():
         raise RouteRefused(f"{deposit.exclusive_relayer} alone may fill it for {seconds} seconds")
     if (deposit.exclusivity == 0) != (deposit.exclusive_relayer == ZERO_ADDRESS):
         raise RouteRefused("its exclusivity contradicts itself")

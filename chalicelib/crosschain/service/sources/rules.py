@@ -27,7 +27,8 @@ def source_for(destination: Token, source: SourceToken | None) -> Token | None:
     """
     if source is None or is_own(destination, source):
         return None
-    check_bridgeable(destination)
+    if not bridges.is_bridgeable(destination):
+        raise BadRequest(f"{destination.symbol} is not supported in crosschain payment.")
     found = bridges.source_token(source.chain, source.token)
     if found is None:
         raise BadRequest(f"Nothing is paid in {source.token} from {source.chain}: {possible_sources()}")
@@ -37,12 +38,6 @@ def source_for(destination: Token, source: SourceToken | None) -> Token | None:
             f"omit chain and token to pay in {destination.id}"
         )
     return found
-
-
-def check_bridgeable(destination: Token) -> None:
-    """Raises BadRequest, in the published words, for a token that can only be paid on its own network."""
-    if not bridges.is_bridgeable(destination):
-        raise BadRequest(f"{destination.symbol} is not supported in crosschain payment.")
 
 
 def is_own(destination: Token, source: SourceToken) -> bool:

@@ -1,7 +1,7 @@
 """Models of what is answered about payers and their bank accounts."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -71,10 +71,6 @@ class BankAccountAnswer(Output):
 class PaymentDetailsList(Output):
     paymentDetails: list[BankAccountAnswer]
 
-    @classmethod
-    def of(cls, found: Sequence[tuple[BankAccount, Details]]) -> Self:
-        return cls(paymentDetails=[BankAccountAnswer.of(*each) for each in found])
-
 
 class ExportedAccount(Output):
     id: str = Field(description="The paymentDetailsId")
@@ -93,16 +89,14 @@ class PayerAnswer(Output):
     paymentDetails: list[ExportedAccount] = Field(default_factory=list, description="The bank accounts")
 
     @classmethod
-    def of(cls, payer: Payer, **more: Any) -> Self:
-        return cls.from_record(payer, **more)
-
-    @classmethod
     def of_export(cls, payer: Payer, details: Details, accounts: Sequence[tuple[BankAccount, Details]]) -> Self:
         exported = [
             ExportedAccount.from_record(account, id=account.details_id, details=dict(each))
             for account, each in accounts
         ]
-        return cls.of(payer, createdAt=iso(payer.created_at), personalData=dict(details), paymentDetails=exported)
+        return cls.from_record(
+            payer, createdAt=iso(payer.created_at), personalData=dict(details), paymentDetails=exported
+        )
 
 
 class PayerUpdated(Output):

@@ -79,7 +79,6 @@ def deposits_of(source: Network, requests: Iterable[Request], sent: SentTransact
 
 
 def request_of(requests: Iterable[Request], deposit: Deposit) -> Request | None:
-    """The request that a deposit pays."""
     return next((each for each in requests if each.payment_reference == deposit.payment_reference), None)
 
 
@@ -149,4 +148,3 @@ def _amount(called: BridgedCall, request: Request) -> BaseUnits | None:
     is_same = same_address(called.target, payment.to) and called.data.lower() == payment.data.lower()
     is_enough = called.deposit.output_amount >= called.amount >= amount + fee
     return BaseUnits(amount) if is_same and is_enough and amount else None
-

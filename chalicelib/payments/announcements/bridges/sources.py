@@ -17,7 +17,7 @@ from chalicelib.chains.nodes.bridges.deposits import LoggedReturn, fill_key, rel
 from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.crosschain.core.bridged_calls import read_source
-from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
+from chalicelib.crosschain.core.records import BridgeTransfer, Returned
 from chalicelib.payments.announcements.bridges.deposits import deposits_of, request_of
 from chalicelib.payments.announcements.bridges.observations import RefundObservation, Source, SourceObservation
 from chalicelib.payments.announcements.observing import find_execution, with_proposal
@@ -200,9 +200,12 @@ def read_refund(
     if last is None:
         last = _last_block_until(chain, deposit.fill_deadline, bridge_transfer.deposited_block or 0, newest)
     span = max(require_network(announced.network).log_range // 2, 1)
-    for blocks, found in search_blocks(
-        lambda blocks: _returns(chain, token.address, deposit, blocks), last, newest, span
-    ):
+
+    def read(blocks: BlockRange) -> tuple[LoggedReturn, ...]:
+        terms = (token.address, deposit.depositor, deposit.input_amount, blocks)
+        return agree(chain, lambda node: node.returns(*terms)).value
+
+    for blocks, found in search_blocks(read, last, newest, span):
         for each in found:
             facts = read_agreed_facts(chain, [each.block_number]).value[each.block_number]
             if facts.hash != each.block_hash:
@@ -213,11 +216,6 @@ def read_refund(
                 )
         last = blocks.last
     return RefundObservation(last)
-
-
-def _returns(chain: "EvmChain", token: str, deposit: Deposit, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
-    read = agree(chain, lambda node: node.returns(token, deposit.depositor, deposit.input_amount, blocks))
-    return read.value
 
 
 def _last_block_until(chain: "EvmChain", instant: datetime, first: int, newest: int) -> int:

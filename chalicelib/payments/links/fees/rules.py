@@ -1,6 +1,5 @@
 """Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
-
 from typing import TYPE_CHECKING, Literal
 
 from chalicelib.base import money

@@ -1,9 +1,52 @@
 """Views that create a payout and merge payouts into a batch."""
 
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.payouts import flows
-from chalicelib.payments.links.payouts.schemas import BatchPayouts, CreatePayout
-from chalicelib.payments.links.schemas import SecurePaymentCreated
+from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
+from chalicelib.payments.links.schemas import NewLink, Redirect, SecurePaymentCreated
+from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Payee, Recipient, ShortText
+from chalicelib.platform.http.schemas import rule
 from chalicelib.platform.http.view import Call
+
+Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class CreatePayout(NewLink):
+    recipient: Payee = Field(description="Who is paid: an address of the network's family, or a name of ENS")
+    creatorWalletAddress: Recipient = Field(description="Who pays: an address of the network's family")
+    network: Annotated[NetworkName, StringConstraints(min_length=1)] = Field(description="The network of the currency")
+    currency: Annotated[CurrencyId, StringConstraints(min_length=1)] = Field(description="<symbol>-<network>")
+    amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
+    recipientIdentifier: ShortText | None = Field(None, description="Your own name for the recipient")
+
+    def draft(self) -> PayoutDraft:
+        link = self.plain(Draft, items=(), payer_identifier=None)
+        return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
+
+
+class BatchPayouts(Redirect):
+    tokens: Annotated[list[Token], Field(min_length=2, json_schema_extra={"maxItems": LARGEST_MERGE})] = Field(
+        description="Pending payouts of one network, creator wallet and fee; they are invalidated"
+    )
+
+    @property
+    def items_written(self) -> int:
+        return len(self.tokens)
+
+    @model_validator(mode="after")
+    def _fits_one_transaction(self) -> Self:
+        if len(self.tokens) > LARGEST_MERGE:
+            raise rule(
+                f"must be at most {LARGEST_MERGE}; POST /v2/secure-payments/multicall-payouts combines more", "tokens"
+            )
+        return self
+
+    def draft(self) -> MergeDraft:
+        return MergeDraft(tuple(self.tokens), self.redirectUrl, self.redirectLabel)
 
 
 def create_payout(call: Call[CreatePayout, None]) -> SecurePaymentCreated:

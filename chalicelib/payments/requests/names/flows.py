@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Problem, ValidationFailed
-from chalicelib.base.frozen import frozen
 from chalicelib.base.parallel import each_done
 from chalicelib.chains.calldata import names as ens
 from chalicelib.chains.calldata.transaction import Call
@@ -16,8 +15,8 @@ from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.nodes import NodesDisagree, every_node
+from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.field_problems import Path
-from chalicelib.payments.requests.names import store
 from chalicelib.payments.requests.names.gateways import answer_of
 from chalicelib.payments.requests.names.records import Resolution, ResolvedNames
 from chalicelib.payments.requests.names.rules import ADVICE, NamedField, check_count, check_normalized, is_name
@@ -49,17 +48,7 @@ class _Failed(Exception):
         self.reverted = reverted
 
 
-@frozen
-class _Found:
-    """What one node says of a name: its address, and whether that names itself so."""
-
-    address: str
-    is_primary: bool
-
-
-def of_items(
-    services: Services, owner: Owner, items: Sequence[Item], paths: Sequence[Path]
-) -> tuple[Item, ...]:
+def of_items(services: Services, owner: Owner, items: Sequence[Item], paths: Sequence[Path]) -> tuple[Item, ...]:
     """The items with the address of each payee that is a name; `paths` are where they stand in the body.
 
     An item whose currency is not known stays as it is: it is refused for that. Raises as `resolve`.
@@ -90,7 +79,7 @@ def resolve(services: Services, owner: Owner, fields: Sequence[NamedField]) -> t
     check_served(services, (each.network for each in fields))
     _check_offered(services, fields)
     call_id = services.entropy(_CALL_ID_BYTES).hex()
-    known = store.of_call(services.store, call_id)
+    known = request_store.of_call(services.store, call_id)
     names = known.names if known is not None else _resolve_names(services, owner, fields)
     if known is None:
         services.store.apart.write(ResolvedNames(call_id, services.clock(), names))
@@ -133,13 +122,14 @@ def _outcome(services: Services, field: NamedField, deadline: float) -> Resoluti
         found = [_by_node(services, node, name, field.network, deadline) for node in nodes]
     except BadRequest as error:
         return error
-    if len({each.address for each in found}) > 1:
-        raise NodesDisagree(MAINNET, f"{name} resolves to {' and '.join(each.address for each in found)}")
-    is_primary = all(each.is_primary for each in found)
-    return Resolution(field.network, found[0].address, PayeeName(name, services.clock(), is_primary))
+    addresses, are_primary = zip(*found, strict=True)
+    if len(set(addresses)) > 1:
+        raise NodesDisagree(MAINNET, f"{name} resolves to {' and '.join(addresses)}")
+    return Resolution(field.network, addresses[0], PayeeName(name, services.clock(), all(are_primary)))
 
 
-def _by_node(services: Services, node: EvmChain, name: str, network: str, deadline: float) -> _Found:
+def _by_node(services: Services, node: EvmChain, name: str, network: str, deadline: float) -> tuple[str, bool]:
+    """What one node says of a name: its address, and whether that names itself so."""
     coin = ens.coin_type(require_network(network).chain_id)
     address = _address(services, node, name, coin, deadline)
     if address is None and coin != ens.ETHER:
@@ -156,7 +146,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
         parse_recipient(address, "evm", services.settings.escrow_contracts)
     except BadRequest as error:
         raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
-    return _Found(address, _names_itself(services, node, address, coin, name, deadline))
+    return address, _names_itself(services, node, address, coin, name, deadline)
 
 
 def _address(services: Services, node: EvmChain, name: str, coin: int, deadline: float) -> str | None:
@@ -175,9 +165,7 @@ def _address(services: Services, node: EvmChain, name: str, coin: int, deadline:
         raise BadRequest(f"cannot be resolved: its resolver's answer is not an address; {ADVICE}") from error
 
 
-def _names_itself(
-    services: Services, node: EvmChain, address: str, coin: int, name: str, deadline: float
-) -> bool:
+def _names_itself(services: Services, node: EvmChain, address: str, coin: int, name: str, deadline: float) -> bool:
     """Whether the reverse record of an address is the name that resolved to it. Trouble with it only means no."""
     try:
         return ens.primary_name(_read_resolver(services, node, ens.reverse(address, coin), deadline)) == name

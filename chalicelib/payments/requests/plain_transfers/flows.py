@@ -9,8 +9,8 @@ from chalicelib.payments.requests.field_problems import Path
 from chalicelib.payments.requests.plain_transfers import rules
 from chalicelib.payments.requests.plain_transfers.records import KEPT_FOR
 from chalicelib.payments.requests.plain_transfers.rules import FIELD, WATCHED_FOR
-from chalicelib.payments.requests.plain_transfers.store import list_watched
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.store import list_watched
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.modes import Mode
@@ -50,7 +50,8 @@ def _counts(services: Services, network: str) -> Counter[tuple[str, bool]]:
     so the bounds can be exceeded by what other containers create within a minute."""
     known, now = services.watched_addresses.get(network), services.clock()
     if known is None or not timedelta() <= now - known[0] < CACHED_FOR:
-        known = services.watched_addresses[network] = now, rules.count_addresses(list_watched(services.store, network))
+        counts = Counter((each.account_id, each.is_public) for each in list_watched(services.store, network))
+        known = services.watched_addresses[network] = now, counts
     return known[1]
 
 

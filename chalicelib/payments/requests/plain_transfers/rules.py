@@ -1,7 +1,6 @@
 """Rules of plain transfers: which requests get an address for them, what it is made of, and how much is sent to it."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -41,11 +40,6 @@ def check_may_ask(owner: Owner) -> None:
         )
 
 
-def count_addresses(addresses: Iterable[WatchedAddress]) -> Counter[tuple[str, bool]]:
-    """How many addresses there are by account and by whether a client id alone has created them."""
-    return Counter((each.account_id, each.is_public) for each in addresses)
-
-
 def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: bool) -> str | None:
     """Why no more addresses are watched on a network for an account; None if they are."""
     public = counts[account_id, True]
@@ -58,9 +52,7 @@ def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: boo
     return None
 
 
-def with_address(
-    request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False
-) -> Request:
+def with_address(request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False) -> Request:
     """The request with an address for plain transfers. `fee` is what each payment from it pays, for its whole amount;
     `escrows` are contracts that receive nothing (`recipient`).
 

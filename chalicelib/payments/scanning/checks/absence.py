@@ -362,9 +362,7 @@ class _Weighing:
     def _payments(self, logs: Iterable[Log]) -> list[Log]:
         """The logs that are payment events: of the contracts that emit these, not of any other."""
         return [
-            log
-            for log in logs
-            if log["topics"] and (log["address"].lower(), log["topics"][0].lower()) in self._events
+            log for log in logs if log["topics"] and (log["address"].lower(), log["topics"][0].lower()) in self._events
         ]
 
     def _facts(self, reason: str) -> dict[str, str]:

@@ -58,9 +58,7 @@ def compare_again(
     return gone, None
 
 
-def _check_arrived(
-    services: Services, nodes: Sequence[tuple[Node, Said]], entries: Sequence[LoggedTransfer]
-) -> None:
+def _check_arrived(services: Services, nodes: Sequence[tuple[Node, Said]], entries: Sequence[LoggedTransfer]) -> None:
     """Compares what arrived of transfers: of each at all nodes that say it, and with the log, which is not changed.
     Raises NodesDisagree. One request to each node for the receipts of what it does not list in full."""
     from chalicelib.payments.scanning.checks.arrivals import (

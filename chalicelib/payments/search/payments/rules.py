@@ -112,7 +112,8 @@ def sum_up_counts(filters: Filters, records: Iterable[DailyCount]) -> Counted:
     by_filter: dict[str, int] = dict.fromkeys(alone, 0)
     roles = set[Role]()
     for record in records:
-        if filters.client_id is not None and record.client_id != filters.client_id and not _is_of_client(record):
+        is_of_client = record.series.startswith(payment_counts.of_client(""))
+        if filters.client_id is not None and record.client_id != filters.client_id and not is_of_client:
             continue
         for name, number in record.counts.items():
             facets = _facets(name)
@@ -149,10 +150,6 @@ def ways_of(filters: Filters) -> set[tuple[str, ...]]:
     """Every filter that a search can be read by, each with the indexes of its lists."""
     roles = (None, frozenset({Role.PAYER}), frozenset({Role.PAYEE}))
     return {(name, *indexes_of(name, each)) for name in lists_of(filters) or ("",) for each in roles}
-
-
-def _is_of_client(record: DailyCount) -> bool:
-    return record.series.startswith(payment_counts.of_client(""))
 
 
 @cache

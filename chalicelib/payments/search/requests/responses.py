@@ -46,7 +46,6 @@ def request_answer(
 
 
 def payment_item(payment: Payment, request: Request, processor: str) -> schemas.PaymentItem:
-    """A payment of a request."""
     token, rate = currency_of(request), payment.rate
     moved, counts = format_amount(payment.amount, token.decimals), amount_text(payment.value, request)
     return schemas.PaymentItem(

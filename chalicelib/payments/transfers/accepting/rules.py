@@ -5,6 +5,7 @@ is not owed, and is offered to be refunded as for any request that is paid (paym
 removes a payment that was accepted, what was paid by it is owed again, and no more.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.base.errors import BadRequest, Conflict
@@ -55,7 +56,7 @@ def check(request: Request, payable: Payable) -> None:
 
 def accept_as_paid(payable: Payable, request: Request, now: datetime, context: EventContext) -> Accepted:
     """What changes when what was paid of `request` is accepted as full payment."""
-    after = request.as_accepted(now)
+    after = replace(request, status=RequestStatus.PAID, accepted_at=now, paid_when_accepted=request.paid)
     return Accepted(after, complete(payable, after, now) or payable.link, accepted_event(payable, after, context))
 
 

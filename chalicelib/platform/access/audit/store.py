@@ -20,9 +20,7 @@ def find_entries(store: Store, account_id: str, entry_ids: Sequence[str]) -> tup
     return tuple(found[key] for key in keys if key in found)
 
 
-def to_tell(
-    store: Store, since: datetime, before: datetime, limit: int, first_shard: int
-) -> dict[str, list[str]]:
+def to_tell(store: Store, since: datetime, before: datetime, limit: int, first_shard: int) -> dict[str, list[str]]:
     """Accounts, and the ids of their entries since `since` that their owners are to be told of, the oldest first.
 
     At most `limit` entries per shard. One query per shard, and per 1 MB, which is some thousand entries.

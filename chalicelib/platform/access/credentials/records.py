@@ -99,9 +99,7 @@ class ApiKey(Record):
         if before is None or before.status is not CredentialStatus.ACTIVE:
             return True
         is_longer = before.expires_at is not None and (self.expires_at is None or self.expires_at > before.expires_at)
-        return (
-            is_longer or _is_wider(before.scopes, self.scopes) or _is_wider(before.allowed_ips, self.allowed_ips)
-        )
+        return is_longer or _is_wider(before.scopes, self.scopes) or _is_wider(before.allowed_ips, self.allowed_ips)
 
     @property
     def credential_hash(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from chalicelib.base.errors import Conflict
 from chalicelib.base.ids import Entropy
 from chalicelib.base.records import Record
-from chalicelib.platform.access.idempotency import store
+from chalicelib.platform.access import store
 from chalicelib.platform.access.idempotency.records import CONFLICT, IdempotentRequest
 from chalicelib.platform.access.idempotency.rules import LEASE, RESPONSE_LOST, STILL_RUNNING, take_key
 from chalicelib.platform.services import Services

@@ -70,9 +70,7 @@ def new_person(
     return person, Identity(name, person.person_id, now, None if is_email(name) else now)
 
 
-def new_membership(
-    account_id: str, person_id: str, role: Role, now: datetime
-) -> tuple[Membership, MembershipPointer]:
+def new_membership(account_id: str, person_id: str, role: Role, now: datetime) -> tuple[Membership, MembershipPointer]:
     """A membership and its pointer, to be written together."""
     membership = Membership(account_id, person_id, role, now)
     return membership, pointer_of(membership)

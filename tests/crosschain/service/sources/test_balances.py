@@ -14,7 +14,7 @@ from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.requests.schemas import routes_answer
 from chalicelib.checkout.schemas.link import secure_payment_answer
 from chalicelib.crosschain.service.sources import balances
-from chalicelib.crosschain.service.sources.choices import MOST_QUOTES
+from chalicelib.crosschain.service.sources.balances import MOST_QUOTES
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.outbound.lifi import RouterRefused
 from tests.checkout.crosschain.conftest import Bridged

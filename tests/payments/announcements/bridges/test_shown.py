@@ -7,8 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from chalicelib.base.errors import Conflict, Locked
-from chalicelib.checkout.announcements.api import record_intent
-from chalicelib.checkout.announcements.schemas import RecordIntent
+from chalicelib.checkout.announcements.api import RecordIntent, record_intent
 from chalicelib.checkout.flows import describe
 from chalicelib.checkout.schemas.link import secure_payment_answer
 from chalicelib.payments.links.multicalls import flows as multicalls

@@ -20,11 +20,10 @@ from chalicelib.payments.links.payouts.rules import MergeDraft
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.links.rules import check_payable
-from chalicelib.payments.requests.errors import RequestCancelled, check_not_cancelled
 from chalicelib.payments.requests.executions import begin_execution
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request, RequestStatus
-from chalicelib.payments.requests.rules import remaining
+from chalicelib.payments.requests.rules import RequestCancelled, check_not_cancelled, remaining
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.transfers.rules import Classification, ClassifiedTransfer, RecoveryAction, classify
