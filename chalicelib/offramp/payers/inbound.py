@@ -44,9 +44,10 @@ def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes)
         raise PayloadTooLarge(f"The event is larger than {MAX_KB} kB")
     try:
         event = compliance.object_of(raw_body)
-        subject = _SUBJECTS[event["kind"]](event["data"])
+        subject, account = _SUBJECTS[event["kind"]](event["data"]), event["account"]
         _check_status(subject)
-        _, account = event["id"], event["account"]
+        if not event["id"]:
+            raise LookupError("an event has an id")
     except (LookupError, TypeError, compliance.ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
     if account != services.settings.compliance_account:
