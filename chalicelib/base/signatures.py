@@ -59,6 +59,12 @@ def signature_bytes(text: str) -> bytes:
     return bytes.fromhex(match[1])
 
 
+def with_large_v(signature: bytes) -> bytes:
+    """A key's signature with 27 or 28 as v, which tokens and Permit2 require; some wallets return 0 or 1."""
+    is_small = len(signature) == SIGNATURE_BYTES and signature[64] < 2
+    return signature[:64] + bytes([27 + signature[64]]) if is_small else signature
+
+
 def recover_personal(message: str, signature: bytes) -> str | None:
     """The EIP-55 address that signed a message with personal_sign; None if the signature is invalid."""
     return recover_digest(personal_digest(message), signature)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from chalicelib.base.errors import BadRequest, Conflict, NotFound
-from chalicelib.base.signatures import SIGNATURE_BYTES
+from chalicelib.base.signatures import SIGNATURE_BYTES, with_large_v
 from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
@@ -129,7 +129,7 @@ def visible(services: Services, owner: Owner, payment_id: str) -> GaslessPayment
 def _require_same_signature(payment: GaslessPayment, signature: bytes) -> GaslessPayment:
     """The payment whose signature was accepted before. Raises Conflict."""
     known = bytes.fromhex((payment.signature or "0x")[2:])
-    if known not in _forms(signature):
+    if known not in (signature, with_large_v(signature)):
         raise Conflict("Another signature of this gasless payment was accepted before")
     if payment.stage is Stage.FAILED:
         raise Conflict("This gasless payment has failed, and nothing was taken: get another one from /pay")
@@ -141,7 +141,7 @@ def _check_signature(services: Services, payment: GaslessPayment, signature: byt
     and whether the payer's account has code. Raises BadRequest if it takes none, ChainUnavailable."""
     runs_code = read_agreed_code(services.chains.evm(payment.network), payment.payer).value
     gas, reason = _TAKE_GAS + (signature_gas(payment.network) if runs_code else 0), None
-    for form in _forms(signature):
+    for form in dict.fromkeys((signature, with_large_v(signature))):
         made = erc3009.receive(payment.authorization, form)
         call = Call(
             f"gasless/{payment.payment_id}", payment.network, made.to, made.data, gas_limit=gas,
@@ -152,10 +152,3 @@ def _check_signature(services: Services, payment: GaslessPayment, signature: byt
             return form, runs_code
         reason = judged.reason
     raise BadRequest(f"signature: {require_token(payment.currency).symbol} does not accept it: {reason}")
-
-
-def _forms(signature: bytes) -> tuple[bytes, ...]:
-    """A signature as it was sent, and a key's with 27 or 28 as v, which tokens require; some wallets return 0 or 1."""
-    if len(signature) == SIGNATURE_BYTES and signature[64] < 2:
-        return signature, signature[:64] + bytes([27 + signature[64]])
-    return (signature,)

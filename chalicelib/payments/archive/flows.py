@@ -30,14 +30,8 @@ _MOST_PER_RUN = 2_000
 two minutes more."""
 _LINES_OF_OBJECT = 50
 """So that a page of the API, which has one object, stays below 1 MB."""
-
-
-@frozen
-class _Due:
-    """A payable that is moved, and the transaction that deletes it here."""
-
-    archived: Archived
-    writes: tuple[Write, ...]
+_Due = tuple[Archived, tuple[Write, ...]]
+"""A payable that is moved, and the transaction that deletes it here."""
 
 
 @frozen
@@ -72,8 +66,8 @@ def archive_due(services: Services) -> int:
                 sweep.run(partial(_collect, services, before, due, each), each.payable_id)
             if after is None or len(due) >= _MOST_PER_RUN or services.clock() >= now + _TIME_PER_RUN:
                 break
-        _put(services, [each.archived for each in due])
-        moved = sum(sweep.run(partial(_delete, services, each.writes), each.archived.payable_id) for each in due)
+        _put(services, [archived for archived, _ in due])
+        moved = sum(sweep.run(partial(_delete, services, writes), archived.payable_id) for archived, writes in due)
         services.store.write(current.continue_at(after, services.clock()))
     return moved
 
@@ -114,7 +108,7 @@ def _collect(services: Services, before: datetime, due: list[_Due], candidate: s
     writes: tuple[Write, ...] = (*map(Delete, deleted), *(Add(*each) for each in added))
     if len(writes) > LARGEST_TRANSACTION:
         return 0
-    due.append(_Due(found, writes))
+    due.append((found, writes))
     return 1
 
 

@@ -27,17 +27,6 @@ _Currency = Annotated[CurrencyId, StringConstraints(min_length=1)]
 _Email = Annotated[str, StringConstraints(max_length=255), form(STORED_PATTERN, "email-address")]
 
 
-StatedAmount = Annotated[
-    str,
-    Field(
-        default_factory=unsent,
-        description="What the payment itself says was paid, in units of the token; absent if that arrived. A token "
-        "that keeps a part of what it moves pays less",
-    ),
-]
-"""As `chalicelib.payments.requests.rules.stated_field` gives it."""
-
-
 class CustomerAddressBody(Input):
     street: Annotated[str, StringConstraints(max_length=255)] | None = Field(None, description="Street and number")
     city: Annotated[str, StringConstraints(max_length=100)] | None = Field(None, description="The city")

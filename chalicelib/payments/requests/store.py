@@ -6,8 +6,6 @@ from datetime import datetime
 
 from chalicelib.base.lists import day_of
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Key, KeyRange, Record
-from chalicelib.payments.requests.names.records import ResolvedNames
-from chalicelib.payments.requests.plain_transfers.records import WatchedAddress
 from chalicelib.payments.requests.records import DailyCount, FirstRequest, Reference, Request, RequestPointer
 from chalicelib.payments.requests.references import reference_topic
 from chalicelib.platform.storage.store import Store
@@ -75,14 +73,3 @@ def daily_counts(
     first_day = day_of(first) if first is not None else FIRST_SORT_KEY
     last_day = f"{day_of(last)}{LAST_SORT_KEY}" if last is not None else LAST_SORT_KEY
     return store.query(DailyCount, KeyRange(DailyCount.KEY.table, partition, first_day, last_day))
-
-
-def of_call(store: Store, call_id: str) -> ResolvedNames | None:
-    """What an earlier run of the call has found. One read."""
-    return store.get(ResolvedNames, ResolvedNames.KEY.of(call_id=call_id))
-
-
-def list_watched(store: Store, network: str) -> tuple[WatchedAddress, ...]:
-    """All addresses of a network that are watched. One query for each MB, which is about 2,500 of them."""
-    partition = WatchedAddress.KEY.partition(network=network)
-    return store.query(WatchedAddress, KeyRange(WatchedAddress.KEY.table, partition, FIRST_SORT_KEY, LAST_SORT_KEY))

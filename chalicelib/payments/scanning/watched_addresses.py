@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
-from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.plain_transfers import store as plain_transfer_store
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -18,10 +18,12 @@ def addresses(services: Services, network: str) -> tuple[PlainAddress, ...]:
 
     They are read after the newest block of a tick is known: what is offered later receives transfers only after it.
     """
-    found = request_store.list_watched(services.store, network) if network != "tron" else ()
+    found = plain_transfer_store.list_watched(services.store, network) if network != "tron" else ()
     return tuple(PlainAddress(each.address, each.token_address, each.payee, each.topic) for each in found)
 
 
-def transfers(chain: "Chain", blocks: BlockRange, watched: Sequence[PlainAddress]) -> tuple[Mapping[str, Any], ...]:
+def transfers(
+    chain: "Chain", blocks: BlockRange, watched: Sequence[PlainAddress]
+) -> tuple[Mapping[str, Any], ...]:
     """The logs of transfers from these addresses in some blocks. No call to the node if there are none."""
     return cast("EvmChain", chain).read_plain_transfers(blocks, watched) if watched else ()

@@ -12,6 +12,7 @@ from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.history.receipts import PaymentSender
 from chalicelib.chains.nodes.nodes import NodesDisagree, first_node_of
+from chalicelib.chains.nodes.readings import Agreed
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.reading import Viewer, load_request, load_visible
 from chalicelib.payments.links.records import Link, PayableLink, PaymentType, Proof
@@ -196,8 +197,13 @@ def _read_agreed_payers(
         refund_offers.paid_transfer_of(each.request, each.transfer, each.token) for each in refundable if each.token
     ]
     chain = services.chains.of(refundable[0].request.network)
-    senders = agree(chain, lambda node: first_node_of(node).payers_of(paid)).value
-    return {each: _reachable(each, sender) for each, sender in zip(refundable, senders, strict=True)}
+    return _reachable_payers(refundable, agree(chain, lambda node: first_node_of(node).payers_of(paid)))
+
+
+def _reachable_payers(
+    refundable: Sequence[ClassifiedTransfer], read: Agreed[tuple[PaymentSender | None, ...]]
+) -> dict[ClassifiedTransfer, PaymentSender | None]:
+    return {each: _reachable(each, payer) for each, payer in zip(refundable, read.value, strict=True)}
 
 
 def _reachable(each: ClassifiedTransfer, payer: PaymentSender | None) -> PaymentSender | None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.payments.requests.schemas import StatedAmount
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.transactions import ExplanationAnswer, TransactionAnswer
 from chalicelib.payments.transfers.rules import Classification, RecoveryAction, TransfersOfChildren
 from chalicelib.platform.http.errors import details_of

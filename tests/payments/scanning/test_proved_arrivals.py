@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
-from chalicelib.payments.requests import store as request_store
+from chalicelib.payments.requests.plain_transfers import store as plain_transfer_store
 from chalicelib.payments.scanning.records import Evidence
 from tests.fakes.chain import FakeChain
 from tests.fakes.world import in_process_aws
@@ -89,7 +89,7 @@ def test_what_is_proved_to_have_arrived_is_asked_of_no_other_receipt(pair: Netwo
 def test_that_an_address_was_emptied_is_not_proved_by_the_payments_of_its_block(pair: Network) -> None:
     """No event names it, so that the one node that is left would be believed at once."""
     other, plain = pair.world.create_link(), pair.world.create_link(plain_transfer=True)
-    (watched,) = request_store.list_watched(pair.world.services.store, pair.name)
+    (watched,) = plain_transfer_store.list_watched(pair.world.services.store, pair.name)
     pair.first.pay(other.requests[0])
     block = pair.first.blocks[-1]
     ends = [f"0x{address[2:].lower():0>64}" for address in (watched.address, watched.payee)]

@@ -12,15 +12,8 @@ from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.batch import batch_fee_of
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.tokens import Token
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    RpcCall,
-    code_at,
-    contract_read,
-    delegates,
-    unavailable_if_malformed,
-)
 
 _HIGHEST_BATCH_FEE_BPS = 1_000
 """The owner of the contract can set any fee. Payers are not offered a batch with a fee above a tenth."""
@@ -58,9 +51,9 @@ class WalletReading:
         return self.native_balance if token.is_native else self.tokens[token.address].balance
 
 
-@unavailable_if_malformed
+@jsonrpc.unavailable_if_malformed
 def read_by_multicall(
-    node: JsonRpcClient,
+    node: jsonrpc.JsonRpcClient,
     wallet: str,
     tokens: Sequence[str],
     spender: str,
@@ -78,9 +71,9 @@ def read_by_multicall(
         reads += [erc20.balance_of(token, wallet), erc20.allowance(token, wallet, spender)]
     if batch_fee:
         reads.append(batch_fee_of(node.network))
-    aggregate = contract_read(multicall3.aggregate(node.network, reads), gas=_MULTICALL_GAS)
+    aggregate = jsonrpc.contract_read(multicall3.aggregate(node.network, reads), gas=_MULTICALL_GAS)
     returned, gas_price, *code = node.results(
-        [aggregate, ("eth_gasPrice", []), *([code_at(code_of)] if code_of is not None else [])]
+        [aggregate, ("eth_gasPrice", []), *([jsonrpc.code_at(code_of)] if code_of is not None else [])]
     )
     values = [multicall3.as_uint(value) for value in multicall3.decode(returned)]
     if len(values) != len(reads):
@@ -93,48 +86,50 @@ def read_by_multicall(
     return replace(reading, is_contract=any(map(_is_contract, code)))
 
 
-@unavailable_if_malformed
-def read_one_by_one(node: JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str) -> WalletReading:
+@jsonrpc.unavailable_if_malformed
+def read_one_by_one(node: jsonrpc.JsonRpcClient, wallet: str, tokens: Sequence[str], spender: str) -> WalletReading:
     """Balances and allowances by one call each, for networks without Multicall3."""
-    calls: list[RpcCall] = [("eth_getBalance", [hex_address(wallet), "latest"]), ("eth_gasPrice", [])]
+    calls: list[jsonrpc.RpcCall] = [("eth_getBalance", [hex_address(wallet), "latest"]), ("eth_gasPrice", [])]
     for token in tokens:
-        calls.append(contract_read(erc20.balance_of(token, wallet)))
-        calls.append(contract_read(erc20.allowance(token, wallet, spender)))
+        calls.append(jsonrpc.contract_read(erc20.balance_of(token, wallet)))
+        calls.append(jsonrpc.contract_read(erc20.allowance(token, wallet, spender)))
     balance, gas_price, *returned = node.results(calls)
     values = [quantity(balance, _UINT256), *map(_uint, returned)]
     return _wallet_reading(tokens, values, quantity(gas_price, _HIGHEST_GAS_PRICE), 0)
 
 
-@unavailable_if_malformed
-def read_funds(node: JsonRpcClient, wanted: Sequence[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
+@jsonrpc.unavailable_if_malformed
+def read_funds(node: jsonrpc.JsonRpcClient, wanted: Sequence[tuple[str, str, str]]) -> tuple[TokenReading, ...]:
     """What each wallet has of a token, and has allowed a spender: `wanted` are their addresses in this order. One
     request."""
-    calls: list[RpcCall] = []
+    calls: list[jsonrpc.RpcCall] = []
     for wallet, token, spender in wanted:
-        calls.append(contract_read(erc20.balance_of(token, wallet)))
-        calls.append(contract_read(erc20.allowance(token, wallet, spender)))
+        calls.append(jsonrpc.contract_read(erc20.balance_of(token, wallet)))
+        calls.append(jsonrpc.contract_read(erc20.allowance(token, wallet, spender)))
     values = [BaseUnits(_uint(each)) for each in node.results(calls)]
     return tuple(map(TokenReading, values[::2], values[1::2]))
 
 
-@unavailable_if_malformed
-def read_batch_fee(node: JsonRpcClient) -> int:
+@jsonrpc.unavailable_if_malformed
+def read_batch_fee(node: jsonrpc.JsonRpcClient) -> int:
     """The batch contract's own fee, in basis points of the amounts. Raises ChainUnavailable if it is above a tenth."""
-    (fee,) = node.results([contract_read(batch_fee_of(node.network))])
+    (fee,) = node.results([jsonrpc.contract_read(batch_fee_of(node.network))])
     return _check_batch_fee(node.network, _uint(fee))
 
 
-@unavailable_if_malformed
-def has_code(node: JsonRpcClient, address: str) -> bool:
+@jsonrpc.unavailable_if_malformed
+def has_code(node: jsonrpc.JsonRpcClient, address: str) -> bool:
     """Whether there is a contract at the address."""
-    (code,) = node.results([code_at(address)])
+    (code,) = node.results([jsonrpc.code_at(address)])
     return len(code) > 2
 
 
-@unavailable_if_malformed
-def read_codes(node: JsonRpcClient, *addresses: str) -> tuple[bytes, ...]:
+@jsonrpc.unavailable_if_malformed
+def read_codes(node: jsonrpc.JsonRpcClient, *addresses: str) -> tuple[bytes, ...]:
     """The code at each address, at the newest block. One request."""
-    return tuple(bytes.fromhex(code.removeprefix("0x")) for code in node.results([code_at(each) for each in addresses]))
+    return tuple(
+        bytes.fromhex(code.removeprefix("0x")) for code in node.results([jsonrpc.code_at(each) for each in addresses])
+    )
 
 
 def _wallet_reading(tokens: Sequence[str], values: Sequence[int], gas_price: int, batch_fee_bps: int) -> WalletReading:
@@ -155,7 +150,7 @@ def _is_contract(code: str) -> bool:
     """Raises ValueError for what is not code: a refund could be lost with a contract that is taken for a wallet."""
     if code[:2] != "0x":
         raise ValueError("the node did not return code")
-    return len(code) > 2 and not delegates(code)
+    return len(code) > 2 and not jsonrpc.delegates(code)
 
 
 def _uint(returned: str) -> int:

@@ -9,14 +9,8 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.reverts import revert_reason
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.readings import StepResult as StepResult
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    JsonRpcClient,
-    NodeResponseTooLarge,
-    RpcCall,
-    RpcError,
-    unavailable_if_malformed,
-)
 
 _TRANSACTION_GAS = 2**24
 """The most gas that a transaction can have on Ethereum since EIP-7825; payments take less on every network."""
@@ -50,12 +44,12 @@ _UNREACHED_STEP = StepResult(None, "a transaction before it cannot be sent")
 class Simulator:
     """Simulates by eth_simulateV1, or by eth_call and eth_estimateGas on a node without that method."""
 
-    def __init__(self, node: JsonRpcClient) -> None:
+    def __init__(self, node: jsonrpc.JsonRpcClient) -> None:
         self.network = node.network
         self._node = node
         self._has_simulate = True
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def run(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Simulates transactions, each with its sender, one after the other on the state of the newest block.
 
@@ -66,9 +60,9 @@ class Simulator:
         if self._has_simulate:
             try:
                 return Simulation("eth_simulateV1", self._simulate_calls(calls))
-            except NodeResponseTooLarge:
+            except jsonrpc.NodeResponseTooLarge:
                 return Simulation("eth_simulateV1", tuple(StepResult(None, TOO_LARGE) for _ in calls))
-            except RpcError as error:
+            except jsonrpc.RpcError as error:
                 self._has_simulate = not error.is_method_unknown
         rest = (StepResult(None, UNKNOWN_STEP) for _ in calls[1:])
         return Simulation("eth_call", (self._first_step(*sent[0]), *rest))
@@ -77,7 +71,7 @@ class Simulator:
         gas = _TRANSACTION_GAS
         try:
             returned, estimate = self._node.outcomes([call_of(sender, first, gas), estimate_of(sender, first, gas)])
-        except NodeResponseTooLarge:
+        except jsonrpc.NodeResponseTooLarge:
             return StepResult(None, TOO_LARGE)
         return step_of_call(returned, estimate)
 
@@ -91,7 +85,7 @@ class Simulator:
         block = {"blockOverrides": {"gasLimit": hex(gas)}, "calls": calls}
         try:
             blocks = self._node.call("eth_simulateV1", {"blockStateCalls": [block], "validation": False}, "latest")
-        except RpcError as error:
+        except jsonrpc.RpcError as error:
             cut = next((i for i in reversed(range(len(calls))) if int(calls[i]["value"], 16)), None)
             if cut is None or not _lacks_funds(error):
                 raise
@@ -104,12 +98,12 @@ class Simulator:
         return steps
 
 
-def call_of(sender: str, each: Transaction, gas: int, block: str = "latest") -> RpcCall:
+def call_of(sender: str, each: Transaction, gas: int, block: str = "latest") -> jsonrpc.RpcCall:
     """Runs a transaction on the state after a block, with the most gas that it may take."""
     return "eth_call", [{**_transaction(sender, each), "gas": hex(gas)}, block]
 
 
-def estimate_of(sender: str, each: Transaction, gas: int) -> RpcCall:
+def estimate_of(sender: str, each: Transaction, gas: int) -> jsonrpc.RpcCall:
     """Estimates the gas of a transaction on the newest state, with the most gas that it may take."""
     return "eth_estimateGas", [{**_transaction(sender, each), "gas": hex(gas)}]
 
@@ -129,14 +123,16 @@ def _step_of_simulation(call: Mapping[str, Any]) -> StepResult:
 
 def step_of_call(returned: Any, estimate: Any) -> StepResult:
     """The step of what `call_of` and `estimate_of` (or None) led to. Raises the RpcError if the node itself failed."""
-    if isinstance(returned, RpcError):
+    if isinstance(returned, jsonrpc.RpcError):
         if not returned.is_revert and not _lacks_funds(returned):
             raise returned
         return StepResult(False, _reason(returned.reason, returned.data))
-    return StepResult(True, None, None if estimate is None or isinstance(estimate, RpcError) else quantity(estimate))
+    return StepResult(
+        True, None, None if estimate is None or isinstance(estimate, jsonrpc.RpcError) else quantity(estimate)
+    )
 
 
-def _lacks_funds(error: RpcError) -> bool:
+def _lacks_funds(error: jsonrpc.RpcError) -> bool:
     """Whether the node refused a call because its sender has less of the native coin than the call sends."""
     return error.says("insufficient funds", "insufficient balance")
 

@@ -7,7 +7,7 @@ from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256, Fee
-from chalicelib.base.signatures import SIGNATURE_BYTES
+from chalicelib.base.signatures import SIGNATURE_BYTES, with_large_v
 from chalicelib.chains.calldata.reverts import NOT_THE_OWNERS
 from chalicelib.chains.calldata.tokens import erc20, erc2612, permit2
 from chalicelib.chains.calldata.transaction import Transaction
@@ -160,7 +160,7 @@ def _require_same_signature(intent: PaymentIntent, signed: Signed) -> PaymentInt
         raise Conflict("This payment intent has ended, and nothing was taken: get another one from /pay, and sign that")
     known = bytes.fromhex((intent.signature or "0x")[2:])
     is_same = (signed.nonce, signed.deadline) == (str(intent.permit.nonce), str(intent.permit.deadline))
-    if is_same and known in (signed.signature, _with_large_v(signed.signature)):
+    if is_same and known in (signed.signature, with_large_v(signed.signature)):
         return intent
     raise Conflict("Another signature of this payment intent was accepted before")
 
@@ -205,7 +205,7 @@ def _check_signature(services: Services, intent: PaymentIntent, signature: bytes
     """The signature in the form in which Permit2 accepts it now, which judges it itself: it asks the code of a contract
     wallet, and recovers the key of other accounts. Raises BadRequest if it accepts none, ChainUnavailable."""
     is_contract, reason = read_agreed_code(services.chains.evm(intent.network), intent.payer), None
-    for form in dict.fromkeys((signature, _with_large_v(signature))):
+    for form in dict.fromkeys((signature, with_large_v(signature))):
         made = permit2.take(intent.permit, 0, form)
         judged = relayer_flows.try_call(
             services, intent.permit.spender, stages.call_of(intent, "take", made, is_contract)
@@ -216,13 +216,6 @@ def _check_signature(services: Services, intent: PaymentIntent, signature: bytes
     if reason == NOT_THE_OWNERS:
         raise BadRequest(f"signedPaymentIntent: the signature is not that of {intent.payer} over this payment intent")
     raise BadRequest(f"signedPaymentIntent: Permit2 does not accept it: {reason}")
-
-
-def _with_large_v(signature: bytes) -> bytes:
-    """A key's signature with 27 or 28 as v, which Permit2 requires; some wallets return 0 or 1."""
-    if len(signature) == SIGNATURE_BYTES and signature[64] < 2:
-        return signature[:64] + bytes([27 + signature[64]])
-    return signature
 
 
 def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed | None) -> None:

@@ -15,8 +15,8 @@ from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.nodes import NodesDisagree, every_node
-from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.field_problems import Path
+from chalicelib.payments.requests.names import store
 from chalicelib.payments.requests.names.gateways import answer_of
 from chalicelib.payments.requests.names.records import Resolution, ResolvedNames
 from chalicelib.payments.requests.names.rules import ADVICE, NamedField, check_count, check_normalized, is_name
@@ -79,7 +79,7 @@ def resolve(services: Services, owner: Owner, fields: Sequence[NamedField]) -> t
     check_served(services, (each.network for each in fields))
     _check_offered(services, fields)
     call_id = services.entropy(_CALL_ID_BYTES).hex()
-    known = request_store.of_call(services.store, call_id)
+    known = store.of_call(services.store, call_id)
     names = known.names if known is not None else _resolve_names(services, owner, fields)
     if known is None:
         services.store.apart.write(ResolvedNames(call_id, services.clock(), names))

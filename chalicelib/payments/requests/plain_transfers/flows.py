@@ -9,8 +9,8 @@ from chalicelib.payments.requests.field_problems import Path
 from chalicelib.payments.requests.plain_transfers import rules
 from chalicelib.payments.requests.plain_transfers.records import KEPT_FOR
 from chalicelib.payments.requests.plain_transfers.rules import FIELD, WATCHED_FOR
+from chalicelib.payments.requests.plain_transfers.store import list_watched
 from chalicelib.payments.requests.records import Request
-from chalicelib.payments.requests.store import list_watched
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.modes import Mode

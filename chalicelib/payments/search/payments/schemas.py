@@ -14,9 +14,9 @@ from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, re
 from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests import list_names
 from chalicelib.payments.requests.payments.records import Direction, Payment
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import stated_field
-from chalicelib.payments.requests.schemas import StatedAmount
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests.list_schemas import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer

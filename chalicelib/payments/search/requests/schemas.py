@@ -10,9 +10,9 @@ from chalicelib.payments.events import customer_fields, without_none
 from chalicelib.payments.links.schemas import CrosschainIntentAnswer
 from chalicelib.payments.rates.records import RateSource
 from chalicelib.payments.requests.names.schemas import PayeeNameAnswer
+from chalicelib.payments.requests.payments.schemas import StatedAmount
 from chalicelib.payments.requests.plain_transfers.schemas import PlainTransferAnswer
 from chalicelib.payments.requests.records import CustomerInfo
-from chalicelib.payments.requests.schemas import StatedAmount
 from chalicelib.platform.http.schemas import Output, unsent
 
 

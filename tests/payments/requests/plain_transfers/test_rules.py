@@ -11,8 +11,8 @@ from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.plain_transfers import plain_transfer_address
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.requests import flows as requests
-from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.creation import Draft
+from chalicelib.payments.requests.plain_transfers import store
 from chalicelib.payments.requests.plain_transfers.flows import CACHED_FOR
 from chalicelib.payments.requests.plain_transfers.rules import (
     MOST_OF_ACCOUNT,
@@ -46,17 +46,17 @@ def test_a_request_has_the_address_that_its_terms_give_and_is_found_by_it(world:
     made = create(world, plain_transfer=True)
     assert made.plain_transfer.address == plain_transfer_address(terms_of(made))
     assert made.plain_transfer.watched_until == START + WATCHED_FOR
-    (entry,) = request_store.list_watched(world.services.store, "sepolia")
+    (entry,) = store.list_watched(world.services.store, "sepolia")
     assert (entry.address, entry.payee) == (made.plain_transfer.address.lower(), PAYEE.lower())
     assert entry.topic == reference_topic(bytes.fromhex(made.payment_reference[2:]))
-    assert request_store.list_watched(world.services.store, "base") == ()
+    assert store.list_watched(world.services.store, "base") == ()
 
 
 def test_nobody_gets_an_address_who_has_not_asked_for_one(world: World) -> None:
     assert create(world).plain_transfer is None
     assert create(world, plain_transfer=False).plain_transfer is None
     assert world.create_link().requests[0].plain_transfer is None
-    assert request_store.list_watched(world.services.store, "sepolia") == ()
+    assert store.list_watched(world.services.store, "sepolia") == ()
 
 
 def test_the_fee_of_a_link_or_client_id_is_part_of_what_is_sent(world: World) -> None:
@@ -115,7 +115,7 @@ def test_a_batch_has_no_address(world: World) -> None:
     with pytest.raises(ValidationFailed) as refused:
         links.create(world.services, world.owner, two)
     assert "a link for each" in refused.value.problems[0].message
-    assert request_store.list_watched(world.services.store, "sepolia") == ()
+    assert store.list_watched(world.services.store, "sepolia") == ()
 
 
 def test_a_fee_address_of_another_family_is_refused(world: World) -> None:
