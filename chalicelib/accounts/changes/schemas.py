@@ -18,7 +18,7 @@ class ChangesQuery(Input):
 
 
 class Effect(Output):
-    """What a change does to one record: the fields by which it is known and those that change, or all of one that is new
+    """What a change does to one record: the fields by which it is known and those that change; all of one that is new
     or switched on."""
 
     resource: str = Field(
