@@ -18,8 +18,8 @@ class ChangesQuery(Input):
 
 
 class Effect(Output):
-    """What a change does to one record: the fields by which it is known and those that change, or all of one that is
-    new or switched on."""
+    """What a change does to one record: the fields by which it is known and those that change; all of one that is new
+    or switched on."""
 
     resource: str = Field(
         description="account, api_key, client_id, invitation, member, orchestrator, payee_destination or webhook"
