@@ -17,7 +17,6 @@ from eth_abi import encode
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes import evm
 from chalicelib.chains.nodes.accounts.balances import TokenReading
 from chalicelib.chains.nodes.accounts.simulation import TOO_LARGE, UNKNOWN_STEP, Simulation, StepResult
 from chalicelib.chains.nodes.chains import Chains
@@ -25,7 +24,7 @@ from chalicelib.chains.nodes.evm import EvmChain
 from chalicelib.chains.nodes.history.log_ranges import BlockRefused, Disconnected, RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint, InconsistentNode
 from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender
-from chalicelib.chains.nodes.rpc import http_client
+from chalicelib.chains.nodes.rpc import http_client, jsonrpc
 from chalicelib.chains.nodes.safes.reads import SAFE_TOPICS, SafeEvent
 from tests.support.patience import patience
 
@@ -406,7 +405,7 @@ print(*sys.modules)
 def test_a_range_whose_response_is_too_long_asks_for_a_smaller_one(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 2_000)
+    monkeypatch.setattr(jsonrpc, "MAX_RESPONSE_BYTES", 2_000)
     long = [{"blockNumber": "0x6", "data": "0x" + "00" * 2_000}]
 
     def answer(calls: list[dict[str, Any]]) -> Any:
@@ -696,7 +695,7 @@ def test_the_nonce_of_a_safe_is_read_as_of_a_block(node: Node) -> None:
 def test_a_block_with_more_events_than_we_accept_is_searched_by_the_hash_alone(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evm, "MAX_RESPONSE_BYTES", 5_000)
+    monkeypatch.setattr(jsonrpc, "MAX_RESPONSE_BYTES", 5_000)
     one = "0x" + "01" * 32
     found = [safe_log(SUCCESS, (one,), "0x" + "00" * 32, blockNumber="0x9")]
     node.logs(found, [safe_log(SUCCESS, (), "0x" + "00" * 64, blockNumber="0x9")] * 100)
