@@ -19,9 +19,10 @@ def _answer_found(bridge: Bridge, network: str, transaction: Mapping[str, Any]) 
     chain, hash_ = bridge.chains[network], str(transaction["hash"])
     sending = {"txHash": hash_, "txLink": "", "chainId": chain.chain_id}
     common = {"tool": "across", "transactionId": hash_, "fromAddress": transaction["from"], "sending": sending}
-    if transaction["blockNumber"] is None:
+    receipt = chain.rpc("eth_getTransactionReceipt", hash_)
+    if receipt is None:  # anvil shows a transaction as pending for a moment after its receipt is there
         return {**common, "status": "PENDING", "substatus": "WAIT_SOURCE_CONFIRMATIONS"}
-    if chain.receipt(hash_)["status"] != "0x1":
+    if receipt["status"] != "0x1":
         return {**common, "status": "FAILED", "substatus": "UNKNOWN_FAILED_ERROR"}
     deposits = bridge.deposits_of(network, hash_)
     return {**common, **(_follow_deposit(bridge, deposits[0], sending) if deposits else {"status": "INVALID"})}
