@@ -21,18 +21,9 @@ from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReadi
 from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.names import reads as name_reads
 from chalicelib.chains.nodes.plain_transfers import reads as plain_transfer_reads
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    MAX_RESPONSE_BYTES,
-    READ_GAS,
-    JsonRpcClient,
-    NodeResponseTooLarge,
-    RpcError,
-    on_node,
-    raise_first_error,
-    unavailable_if_malformed,
-)
 from chalicelib.chains.nodes.rpc.receipts import find_receipts
 from chalicelib.chains.nodes.safes import reads as safe_reads
 
@@ -52,17 +43,18 @@ class EvmChain:
         """`share` is this node's part of the time for a response (HttpClient); `on_error` as in JsonRpcClient."""
         self.network = network
         self.escrow = escrow
-        self.node = JsonRpcClient(network, HttpClient(url, MAX_RESPONSE_BYTES, share=share), on_error=on_error)
+        http = HttpClient(url, jsonrpc.MAX_RESPONSE_BYTES, share=share)
+        self.node = jsonrpc.JsonRpcClient(network, http, on_error=on_error)
         self._simulator = Simulator(self.node)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def head(self) -> int:
         chain_id, number = self.node.results([("eth_chainId", []), ("eth_blockNumber", [])])
         blocks.check_chain_id(self.network, chain_id)
         return quantity(number)
 
-    block_hashes = on_node(blocks.block_hashes)
-    block_facts = on_node(blocks.block_facts)
+    block_hashes = jsonrpc.on_node(blocks.block_hashes)
+    block_facts = jsonrpc.on_node(blocks.block_facts)
 
     def read_range(
         self,
@@ -76,25 +68,26 @@ class EvmChain:
     def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
         return log_ranges.read_payments(self.node, wanted, self.escrow)
 
-    read_transfers = on_node(log_ranges.read_transfers)
-    read_headers = on_node(block_headers.read_headers)
-    read_block_logs = on_node(block_headers.read_block_logs)
-    find_receipts = on_node(find_receipts)
-    read_receipts = on_node(receipts.read_receipts)
-    payers_of = on_node(receipts.payers_of)
-    read_wallet = on_node(balances.read_by_multicall)
-    read_funds = on_node(balances.read_funds)
-    read_batch_fee = on_node(balances.read_batch_fee)
-    has_code = on_node(balances.has_code)
-    read_codes = on_node(balances.read_codes)
+    read_transfers = jsonrpc.on_node(log_ranges.read_transfers)
+    read_headers = jsonrpc.on_node(block_headers.read_headers)
+    read_block_logs = jsonrpc.on_node(block_headers.read_block_logs)
+    find_receipts = jsonrpc.on_node(find_receipts)
+    read_receipts = jsonrpc.on_node(receipts.read_receipts)
+    payers_of = jsonrpc.on_node(receipts.payers_of)
+    read_wallet = jsonrpc.on_node(balances.read_by_multicall)
+    read_funds = jsonrpc.on_node(balances.read_funds)
+    read_batch_fee = jsonrpc.on_node(balances.read_batch_fee)
+    has_code = jsonrpc.on_node(balances.has_code)
+    read_codes = jsonrpc.on_node(balances.read_codes)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
-        outcomes = self.node.outcomes([call_of(sender, each, READ_GAS) for each in calls])
-        raise_first_error([each for each in outcomes if not (isinstance(each, RpcError) and each.is_revert)])
-        return tuple(isinstance(each, RpcError) for each in outcomes)
+        outcomes = self.node.outcomes([call_of(sender, each, jsonrpc.READ_GAS) for each in calls])
+        reverts = [isinstance(each, jsonrpc.RpcError) and each.is_revert for each in outcomes]
+        jsonrpc.raise_first_error([each for each, is_revert in zip(outcomes, reverts, strict=True) if not is_revert])
+        return tuple(reverts)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
         """Whether the wallet at an address accepts a signature over a digest of 32 bytes, at the newest block.
 
@@ -109,16 +102,16 @@ class EvmChain:
         validation = {"from": erc6492.SENDER, "data": data, "gas": hex(erc6492.GAS)}
         try:
             returned = self.node.call("eth_call", validation, "latest")
-        except NodeResponseTooLarge:  # the validator returns one byte
+        except jsonrpc.NodeResponseTooLarge:  # the validator returns one byte
             return False
-        except RpcError as error:
+        except jsonrpc.RpcError as error:
             if error.is_revert:
                 return False
             raise
         return quantity(returned, 2**256) == 1
 
-    read_permit_answers = on_node(token_permits.read_permit_answers)
-    read_transfer_answers = on_node(token_permits.read_transfer_answers)
+    read_permit_answers = jsonrpc.on_node(token_permits.read_permit_answers)
+    read_transfer_answers = jsonrpc.on_node(token_permits.read_transfer_answers)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """What the escrow says of payments after a block, without one after the newest. One request.
@@ -145,25 +138,25 @@ class EvmChain:
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         return self._simulator.run(sent)
 
-    read_plain_transfers = on_node(plain_transfer_reads.read_plain_transfers)
-    read_plain_address = on_node(plain_transfer_reads.read_plain_address)
-    read_conversion_rates = on_node(conversion_rates.read_rates)
-    read_past_conversion_rate = on_node(conversion_rates.read_past_rate)
-    sent_transaction = on_node(sent.read_sent_transaction)
-    transaction_count = on_node(sent.transaction_count)
-    read_account = on_node(relaying.read_account)
-    run_each = on_node(relaying.run_each)
-    run_as_sent = on_node(relaying.run_as_sent)
-    send_raw = on_node(relaying.send_raw)
-    receipts_of = on_node(relaying.receipts_of)
-    sights = on_node(proofs.sights)
-    used_nonces = on_node(nonces.read_used_nonces)
-    token_balances = on_node(proofs.token_balances)
-    replayed = on_node(relaying.replay_transaction)
-    ask = on_node(name_reads.ask)
-    is_contract = on_node(name_reads.is_contract)
-    safe_nonce = on_node(safe_reads.safe_nonce)
-    safe_event = on_node(safe_reads.safe_event)
-    fills = on_node(deposits.fills)
-    fill_status = on_node(deposits.fill_status)
-    returns = on_node(deposits.returns)
+    read_plain_transfers = jsonrpc.on_node(plain_transfer_reads.read_plain_transfers)
+    read_plain_address = jsonrpc.on_node(plain_transfer_reads.read_plain_address)
+    read_conversion_rates = jsonrpc.on_node(conversion_rates.read_rates)
+    read_past_conversion_rate = jsonrpc.on_node(conversion_rates.read_past_rate)
+    sent_transaction = jsonrpc.on_node(sent.read_sent_transaction)
+    transaction_count = jsonrpc.on_node(sent.transaction_count)
+    read_account = jsonrpc.on_node(relaying.read_account)
+    run_each = jsonrpc.on_node(relaying.run_each)
+    run_as_sent = jsonrpc.on_node(relaying.run_as_sent)
+    send_raw = jsonrpc.on_node(relaying.send_raw)
+    receipts_of = jsonrpc.on_node(relaying.receipts_of)
+    sights = jsonrpc.on_node(proofs.sights)
+    used_nonces = jsonrpc.on_node(nonces.read_used_nonces)
+    token_balances = jsonrpc.on_node(proofs.token_balances)
+    replayed = jsonrpc.on_node(relaying.replay_transaction)
+    ask = jsonrpc.on_node(name_reads.ask)
+    is_contract = jsonrpc.on_node(name_reads.is_contract)
+    safe_nonce = jsonrpc.on_node(safe_reads.safe_nonce)
+    safe_event = jsonrpc.on_node(safe_reads.safe_event)
+    fills = jsonrpc.on_node(deposits.fills)
+    fill_status = jsonrpc.on_node(deposits.fill_status)
+    returns = jsonrpc.on_node(deposits.returns)

@@ -24,14 +24,8 @@ from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReadi
 from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
 from chalicelib.chains.nodes.resources import reading as resources
+from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
-from chalicelib.chains.nodes.rpc.jsonrpc import (
-    MAX_RESPONSE_BYTES,
-    JsonRpcClient,
-    NodeResponseTooLarge,
-    on_node,
-    unavailable_if_malformed,
-)
 from chalicelib.chains.nodes.rpc.receipts import find_receipts
 
 _LONGEST_CODE = 64
@@ -71,21 +65,22 @@ class TronChain:
         """`share` and `on_error` as in EvmChain."""
         self.network = network
         headers = {"TRON-PRO-API-KEY": api_key} if api_key else {}
-        http = HttpClient(url, MAX_RESPONSE_BYTES, headers, share)
-        self.node = JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
+        http = HttpClient(url, jsonrpc.MAX_RESPONSE_BYTES, headers, share)
+        self.node = jsonrpc.JsonRpcClient(network, http, "/jsonrpc", batches=False, on_error=on_error)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def head(self) -> int:
         """The number of the newest solidified block. Also raises ChainUnavailable if the node serves another chain."""
         blocks.check_chain_id(self.network, self.node.call("eth_chainId"))
-        block = self.node.post("/walletsolidity/getnowblock", {}, MAX_RESPONSE_BYTES)  # with all its transactions
+        # the response has all transactions of the block
+        block = self.node.post("/walletsolidity/getnowblock", {}, jsonrpc.MAX_RESPONSE_BYTES)
         number: int = block["block_header"]["raw_data"].get("number", 0)  # protobuf's JSON leaves zeros out
         if not isinstance(number, int):
             raise TypeError("a block number is an integer")
         return number
 
-    block_hashes = on_node(blocks.block_hashes)
-    block_facts = on_node(blocks.block_facts)
+    block_hashes = jsonrpc.on_node(blocks.block_hashes)
+    block_facts = jsonrpc.on_node(blocks.block_facts)
 
     def read_range(
         self,
@@ -99,10 +94,10 @@ class TronChain:
     def read_payments(self, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
         return log_ranges.read_payments(self.node, wanted)
 
-    read_transfers = on_node(log_ranges.read_transfers)
-    find_receipts = on_node(find_receipts)
-    read_receipts = on_node(receipts.read_receipts)
-    payers_of = on_node(receipts.payers_of)
+    read_transfers = jsonrpc.on_node(log_ranges.read_transfers)
+    find_receipts = jsonrpc.on_node(find_receipts)
+    read_receipts = jsonrpc.on_node(receipts.read_receipts)
+    payers_of = jsonrpc.on_node(receipts.payers_of)
 
     def read_wallet(
         self, wallet: str, tokens: Sequence[str], spender: str, *, batch_fee: bool = False
@@ -114,21 +109,21 @@ class TronChain:
         """Always 0: the batch contract of tron has no fee."""
         return 0
 
-    has_code = on_node(balances.has_code)
+    has_code = jsonrpc.on_node(balances.has_code)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
         """Whether each constant call fails on the newest state, each a request; java-tron's eth_call may not report
         failures."""
         return tuple(self._constant_call(sender, each).success is False for each in calls)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def is_valid_signature(self, address: str, digest: bytes, signature: bytes) -> bool:
         """Whether the key of an address signed a digest of 32 bytes. Contract wallets are not supported on tron."""
         signer = recover_digest(digest, signature)
         return signer is not None and address_bytes(signer) == address_bytes(address)
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def simulate(self, sent: Sequence[tuple[str, Transaction]]) -> Simulation:
         """Simulates the first transaction by a constant call, with its energy; nodes cannot run the others after it.
 
@@ -137,11 +132,11 @@ class TronChain:
         rest = (StepResult(None, UNKNOWN_STEP) for _ in sent[1:])
         try:
             first = self._constant_call(*sent[0])
-        except NodeResponseTooLarge:
+        except jsonrpc.NodeResponseTooLarge:
             first = StepResult(None, TOO_LARGE)
         return Simulation("triggerconstantcontract", (first, *rest))
 
-    @unavailable_if_malformed
+    @jsonrpc.unavailable_if_malformed
     def read_resources(self, sender: str, calls: Sequence[Transaction]) -> ResourceReading:
         """Prices of energy and bandwidth, what `sender` has of them, and the energy of each of its calls, run alone on
         the newest state. A request for each. Raises ChainUnavailable for what cannot be true."""
@@ -162,14 +157,14 @@ class TronChain:
         txid, code = (printable(text)[:_LONGEST_CODE] for text in (str(response.get("txid", "")), code))
         return BroadcastResult(accepted, txid, code, _message(response.get("message") or response.get("Error")))
 
-    sent_transaction = on_node(sent.read_sent_transaction)
-    has_transaction = on_node(resources.has_transaction)
+    sent_transaction = jsonrpc.on_node(sent.read_sent_transaction)
+    has_transaction = jsonrpc.on_node(resources.has_transaction)
 
     def _energy_of(self, sender: str, transaction: Transaction) -> CallEnergy | None:
         """None if the call fails on the newest state, or nobody can say whether it does."""
         try:
             response, result = self._run(sender, transaction)
-        except NodeResponseTooLarge:
+        except jsonrpc.NodeResponseTooLarge:
             return None
         return resources.call_energy(response) if result.success else None
 
