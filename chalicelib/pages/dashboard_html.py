@@ -13,7 +13,7 @@ from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.pages import files as page_files
 from chalicelib.pages.assets import tokens
 from chalicelib.pages.headers import headers_of
-from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.settings import Settings
 from chalicelib.webhooks.endpoints.rules import CHOICES
 

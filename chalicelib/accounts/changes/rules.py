@@ -21,7 +21,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.idempotency.rules import entropy_of
 from chalicelib.platform.access.people.records import Membership, Role
-from chalicelib.platform.access.people.rules import APPROVES, OWNERS, SCOPES_OF, check_role
+from chalicelib.platform.access.people.roles import APPROVES, OWNERS, SCOPES_OF, check_role
 from chalicelib.webhooks.kinds import body_of, new_event
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext

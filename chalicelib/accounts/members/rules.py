@@ -12,7 +12,7 @@ from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.credentials.records import APPROVAL_DELAY_HOURS, Account
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.people.records import APPROVERS, Identity, Membership, Person, Role
-from chalicelib.platform.access.people.rules import OWNERS, SCOPES_OF, check_role
+from chalicelib.platform.access.people.roles import OWNERS, SCOPES_OF, check_role
 
 INVITATION_LIFETIME = timedelta(days=7)
 MAX_MEMBERS = 50

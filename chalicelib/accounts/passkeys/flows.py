@@ -38,7 +38,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Person
-from chalicelib.platform.access.people.rules import ending_sessions
+from chalicelib.platform.access.people.rules import with_sessions_ended
 from chalicelib.platform.access.sessions.records import PresenceProof, Session, SessionKind
 from chalicelib.platform.services import Services
 from chalicelib.platform.settings import origin_of
@@ -93,7 +93,7 @@ def remove(services: Services, member: Member, passkey_id: str, actor: Actor) ->
     left = tuple(each for each in person.passkeys if each != passkey_id)
     if not left and member.account.requires_second_factor:
         raise Conflict("This account demands a second factor: add another passkey before you remove this one")
-    changed = ending_sessions(replace(person, passkeys=left))
+    changed = with_sessions_ended(replace(person, passkeys=left))
     kept = keep_session(services, member, person, changed)
     entries = _entries(services, person, "passkey.removed", passkey_id, actor)
     services.store.write(changed, Delete(passkey), *kept, *entries)

@@ -18,7 +18,7 @@ from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import token_at
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people.records import Membership
-from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.access.sessions.records import Wallet
 
 if TYPE_CHECKING:

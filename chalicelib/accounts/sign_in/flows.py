@@ -16,7 +16,7 @@ from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership, MembershipPointer, Person
-from chalicelib.platform.access.people.rules import account_for, ending_sessions, new_account, new_person
+from chalicelib.platform.access.people.rules import account_for, new_account, new_person, with_sessions_ended
 from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import failure_windows
 from chalicelib.platform.access.sessions import store as session_store
@@ -117,7 +117,7 @@ def set_password(services: Services, person: Person, password: str, actor: Actor
     entries = audit.entries_of_person(
         actor, "person.password_reset", person.person_id, accounts, services.clock(), services.entropy
     )
-    services.store.write(ending_sessions(replace(person, password_hash=hashed)), *entries, *writes)
+    services.store.write(with_sessions_ended(replace(person, password_hash=hashed)), *entries, *writes)
     return end_all(services, person.person_id, actor)
 
 

@@ -15,7 +15,7 @@ from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Identity, Person, is_email, name_hash
-from chalicelib.platform.access.people.rules import ending_sessions
+from chalicelib.platform.access.people.rules import with_sessions_ended
 from chalicelib.platform.access.sessions import store as session_store
 from chalicelib.platform.access.sessions.rules import check_session, pointer_of
 from chalicelib.platform.services import Services
@@ -76,7 +76,7 @@ def remove(services: Services, member: Member, identity_id: str, actor: Actor) -
         raise Conflict("This is your only way to sign in: add another one first")
     left = tuple(each for each in person.identities if each != name)
     password_hash = person.password_hash if any(is_email(each) for each in left) else None
-    changed = ending_sessions(replace(person, identities=left, password_hash=password_hash))
+    changed = with_sessions_ended(replace(person, identities=left, password_hash=password_hash))
     kept = () if member.session.name == name else keep_session(services, member, person, changed)
     entries = _entries(services, person, "identity.removed", identity, actor)
     services.store.write(changed, Delete(identity), *kept, *entries)

@@ -14,7 +14,7 @@ from chalicelib.base.frozen import frozen, make_from
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.escrow.logs import ENDS
 from chalicelib.payments.links.records import Link, LinkStatus, Payable
-from chalicelib.payments.recording import unexpected
+from chalicelib.payments.recording import notices
 from chalicelib.payments.recording.events import payment_event, removed_event
 from chalicelib.payments.recording.valuation import Valuation
 from chalicelib.payments.requests.payments.records import (
@@ -146,7 +146,7 @@ def record(
     if excess and excess * NOTICED >= request.amount:
         settled = replace(settled, surplus_hash=payment.tx_hash)
     if was_closed:
-        settled, payment, events = unexpected.notify_payment(payable, settled, payment, context)
+        settled, payment, events = notices.notify_payment(payable, settled, payment, context)
         return Decision(payment, settled, events=events)
     settled = replace(settled, tx_hash=payment.tx_hash)
     link = complete(payable, settled, context.now)
@@ -177,7 +177,7 @@ def reverse(
         payable.link, request, replace(settled, tx_hash=newest.tx_hash if newest else None), context.now
     )
     link = _reopen_link(payable, settled)
-    corrected = unexpected.correction_events(payable, settled, reversed_payment, context)
+    corrected = notices.correction_events(payable, settled, reversed_payment, context)
     reversed_payment = replace(reversed_payment, is_unexpected=False)
     if not known.is_announced and not _is_unpaid_by(request, settled):
         return Decision(reversed_payment, settled, link, corrected)

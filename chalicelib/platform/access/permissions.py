@@ -2,7 +2,7 @@
 
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.credentials.rules import check_scope
-from chalicelib.platform.access.people.rules import check_role
+from chalicelib.platform.access.people.roles import check_role
 
 
 def check_permitted(caller: Caller, scope: str | None) -> None:

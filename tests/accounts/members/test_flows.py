@@ -17,7 +17,7 @@ from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
-from chalicelib.platform.access.people.rules import ending_sessions
+from chalicelib.platform.access.people.rules import with_sessions_ended
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
@@ -466,7 +466,7 @@ def test_no_call_that_a_new_password_overtakes_leaves_a_session(world: World, fi
     wallet = identities.add(world.services, member.person, evm_wallet("bob").address, firm.actor(bob))
     stored = person_store.find_person(world.services.store, bob)
     assert stored is not None
-    world.services.store.write(ending_sessions(stored))
+    world.services.store.write(with_sessions_ended(stored))
     with pytest.raises(Unauthorized):
         sign_in_flows.switch(world.services, member, firm.account_id, firm.actor(bob))
     with pytest.raises(Unauthorized):

@@ -23,7 +23,7 @@ from chalicelib.accounts.members.rules import (
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.people.records import Identity, Membership, Person, Role
-from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from tests.fakes.world import START
 from tests.platform.access.test_sessions import entropy
 

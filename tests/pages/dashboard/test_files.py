@@ -17,7 +17,7 @@ from chalicelib.pages import dashboard_html
 from chalicelib.pages.dashboard_html import JOINED, assets, served_files
 from chalicelib.pages.files import scripts_of
 from chalicelib.payments.search.payments.schemas import PaymentsQuery, PaymentType
-from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.webhooks.endpoints.rules import CHOICES
 from chalicelib.webhooks.kinds import KINDS

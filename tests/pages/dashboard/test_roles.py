@@ -12,7 +12,7 @@ from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Role
-from chalicelib.platform.access.people.rules import SCOPES_OF
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from infra.local.scenes_dashboard import CAPTURABLE
 from tests.pages.dashboard.conftest import NewPerson, Person

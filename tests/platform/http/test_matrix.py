@@ -14,7 +14,7 @@ from chalicelib.platform.access.credentials.records import Account, ApiKey, Clie
 from chalicelib.platform.access.credentials.rules import SCOPES
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.access.people.records import Membership, Role
-from chalicelib.platform.access.people.rules import OWNERS, PEOPLES_SCOPES, SCOPES_OF
+from chalicelib.platform.access.people.roles import OWNERS, PEOPLES_SCOPES, SCOPES_OF
 from chalicelib.platform.http.credentials import describe_accepted
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.webhooks.endpoints.records import Endpoint

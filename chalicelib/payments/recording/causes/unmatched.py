@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chalicelib.payments.recording import matching, unexpected, unmatched
+from chalicelib.payments.recording import matching, notices, unmatched
 from chalicelib.payments.recording.causes.state import State
 from chalicelib.payments.recording.changes import RecordedId
 from chalicelib.payments.requests.payments.records import PaymentStatus
@@ -29,7 +29,7 @@ def add_unmatched(state: State, entry: LoggedTransfer, request: Request, reason:
             new = replace(new, version=known.version, is_unexpected=known.is_unexpected)
         if known is None or known.status is PaymentStatus.REVERSED:
             others = state.unmatched.values()
-            after, new, events = unexpected.notify_unmatched(
+            after, new, events = notices.notify_unmatched(
                 state.payable, after, new, others, entry.payer, state.context
             )
             state.changes.events += events
@@ -44,7 +44,7 @@ def remove_unmatched(state: State, entry: LoggedTransfer, request: Request) -> N
     transfer = state.unmatched.get(state.ids[entry.transfer_id])
     if transfer is not None and transfer.block_hash == entry.block_hash:
         gone = replace(transfer, status=PaymentStatus.REVERSED)
-        state.changes.events += unexpected.correction_events(state.payable, request, gone, state.context, entry.payer)
+        state.changes.events += notices.correction_events(state.payable, request, gone, state.context, entry.payer)
         state.put_unmatched(replace(gone, is_unexpected=False))
 
 

@@ -103,7 +103,7 @@ class Payment(Record):
     """Whether the daily counts of its account have it (payments/recording/payment_counts.py)."""
     recurring_payment_id: str | None = None
     is_unexpected: bool = False
-    """Whether the merchant was notified of it by `payment.unexpected` (payments/recording/unexpected.py)."""
+    """Whether the merchant was notified of it by `payment.unexpected` (payments/recording/notices.py)."""
     direction: Direction = Direction.IN
     """OUT is that of a SentRefund, among the payments in a list."""
     origin: Origin | None = None

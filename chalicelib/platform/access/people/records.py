@@ -10,7 +10,7 @@ from chalicelib.base.records import IDENTITY, KeyPattern, Record
 
 
 class Role(StrEnum):
-    """What a member may do in an account (people/rules.py)."""
+    """What a member may do in an account (people/roles.py)."""
 
     OWNER = "owner"
     ADMIN = "admin"

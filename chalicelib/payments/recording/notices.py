@@ -1,4 +1,4 @@
-"""Unexpected transfers: those with a request's reference that no other event announces, and how many are announced.
+"""Notices of transfers with a request's reference that no other event announces, and how many of them are sent.
 
     the request was paid before        a payment that counts and is not owed
     another token, network or payee    an unmatched transfer that is stored

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.payments.links.records import PayableLink
-from chalicelib.payments.recording.unexpected import MAX_A_DAY
+from chalicelib.payments.recording.notices import MAX_A_DAY
 from chalicelib.payments.recording.unmatched import LARGEST_PER_TOKEN, MAX_PER_KIND, UnmatchedKind
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.platform.access.modes import Mode
