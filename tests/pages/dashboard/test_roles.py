@@ -48,6 +48,8 @@ OFFERED = (
     ("/request/{id}", "button", "Change the note", "PATCH /v2/request/{request_id}"),
     ("/request/{id}", "button", "Accept as paid", "POST /v2/request/{request_id}/accept"),
     ("/request/{capturable}", "button", "Capture", "POST /v2/commerce-payments/{request_id}/capture"),
+    ("/keys", "button", "Change", "PUT /v1/api-keys/{key_id}"),
+    ("/clients", "button", "Settings", "PUT /v1/client-ids/{client_id_id}"),
     ("/keys", "button", "Revoke", "DELETE /v1/api-keys/{key_id}"),
     ("/clients", "button", "Revoke", "DELETE /v1/client-ids/{client_id_id}"),
     ("/changes", "button", "Approve", "POST /v1/changes/{change_id}/approve"),
