@@ -132,10 +132,10 @@ function Actions({ webhook, again }) {
     <div class="card row-of-forms">
       <${Form} send=${turn} label=${t(webhook.isActive ? "webhook.off" : "webhook.on")} quiet />
       <${Form} send=${test} label=${t("webhook.test")} quiet />
-      <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
       <${Choice} webhook=${webhook} again=${again} />
       <${Rotate} webhook=${webhook} />
       <${Confirmed} label=${t("delete")} question=${t("webhook.delete", { url: clean(webhook.url) })} act=${() => call("DELETE", `/v1/webhook/${webhook.id}`)} done=${again} />
+      <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
       <p role="status">${clean(said)}</p>
     </div>
   `;

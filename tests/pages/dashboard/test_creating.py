@@ -151,7 +151,7 @@ def test_a_link_is_created_for_a_client_id_with_its_branding_and_fee_and_again(
     colours = {"pageBackgroundColor": "#ffffff", "cardBackgroundColor": "#f4f4f4", "primaryActionColor": "#aa0044"}
     person.call("PUT", f"/v1/client-ids/{shop['id']}/branding", {**colours, "primaryTextColor": "#111111", "secondaryTextColor": "#333333"}, 200)
     fill_payment(person.at("/create")).choose("Client ID", shop["clientId"])
-    assert person.page.get_by_label("Client ID").locator("option").all_inner_texts() == ["None: of the account alone", "Shop <b>"]
+    assert person.page.get_by_label("Client ID").locator("option").all_inner_texts() == ["None", "Shop <b>"]
     person.sees("0.25 USD").sees("12.75 USD")  # with the fee of the client id
     assert axe_findings(person.page) == []
     person.click("Create link").sees("The link is ready")
