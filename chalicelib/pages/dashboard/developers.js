@@ -88,7 +88,10 @@ function KeyForm({ of: key, label, send }) {
       <fieldset><legend>${t("key.scopes")}</legend><p class="hint">${t("key.scopes.hint")}</p>
         <div class="ticks">${SCOPES.map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${draft.scopes.includes(each)} onValue=${turn(each)} />`)}</div>
       </fieldset>
-      ${key && ["usesPaymentIntents", "isActive"].map((name) => html`<${Tick} key=${name} label=${t(`key.${name}`)} hint=${t(`key.${name}.hint`)} checked=${/** @type {any} */ (draft)[name]} onValue=${change(name)} />`)}
+      ${key && html`
+        <${Tick} label=${t("client.usesPaymentIntents")} hint=${t("client.usesPaymentIntents.hint")} checked=${draft.usesPaymentIntents} onValue=${change("usesPaymentIntents")} />
+        <${Tick} label=${t("client.isActive")} hint=${t("key.off.hint")} checked=${draft.isActive} onValue=${change("isActive")} />
+      `}
     <//>
   `;
 }

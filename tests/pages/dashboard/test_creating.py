@@ -110,6 +110,12 @@ def test_the_result_has_an_expiry_a_note_and_a_mail_that_is_written(new_person: 
     (request,) = person.call("GET", "/v2/request")["requests"]
     assert link["expiresAt"].startswith("2099-03-04")
     assert person.call("GET", f"/v2/request/{request['requestId']}")["note"] == "Second reminder"
+    person.click("Follow it", "link").heading("12.5 fUSDC-sepolia")
+    again = str(person.page.get_by_role("link", name="Mail it to the payer").get_attribute("href"))
+    said = parse_qs(urlsplit(again).query, strict_parsing=True)
+    assert said["subject"] == ["Payment of 12.5 fUSDC-sepolia (INV & <7>\ufffd)"] and said["body"][0].split("\r\n\r\n")[1] == url
+    person.click("Cancel the link").page.get_by_role("dialog").get_by_role("button", name="Cancel the link").click()
+    expect(person.page.get_by_role("link", name="Mail it to the payer")).to_have_count(0)
 
 
 def test_what_could_not_be_set_beside_a_link_is_said_with_the_link(new_person: NewPerson) -> None:
