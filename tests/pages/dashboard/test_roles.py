@@ -41,6 +41,7 @@ OFFERED = (
     ("/keys", "button", "New API key", "POST /v1/api-keys"),
     ("/clients", "button", "New client ID", "POST /v1/client-ids"),
     ("/webhooks", "button", "New webhook", "POST /v1/webhook"),
+    ("/team", "button", "Leave", "POST /v1/members/leave"),
     ("/team", "button", "Invite", "POST /v1/invitations"),
     ("/account", "button", "Save", "PUT /v1/account"),
     ("/request/{id}", "button", "Cancel the link", "POST /v2/secure-payments/{token}/cancel"),
