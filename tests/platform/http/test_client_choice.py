@@ -11,10 +11,12 @@ from tests.support.signed_in import Dashboard, by_email
 
 REQUEST = {"amount": "12.50", "payee": PAYEE, "invoiceCurrency": "fUSDC-sepolia", "paymentCurrency": "fUSDC-sepolia"}
 PREVIEW = {"amount": "100", "currency": "USDC", "flow": "get_paid"}
+COMMERCE = {"merchantId": "shop-1", "merchantAddress": PAYEE, "amount": "100000000", "paymentCurrency": "fUSDC-sepolia"}
 CREATIONS: dict[str, Any] = {
     "/v2/secure-payments": {"requests": [item()]},
     "/v2/secure-payments/payouts": payout(),
     "/v2/request": REQUEST,
+    "/v2/commerce-payments/authorize/calldata": COMMERCE,
 }
 DOMAIN = ["https://shop.example"]
 
@@ -61,6 +63,14 @@ def test_none_but_an_active_client_id_of_the_account_is_named(api: Api, dashboar
     dashboard.send("PUT", f"/v1/client-ids/{client['id']}", {"status": "inactive"})
     refused(dashboard.send("POST", path, {**body, "clientId": client["clientId"]}))
     assert dashboard.get("/v2/secure-payments").json["securePayments"] == []
+
+
+def test_a_commerce_payment_of_a_session_has_the_operator_and_times_of_the_client_id(dashboard: Dashboard) -> None:
+    client = client_of(dashboard, operatorWalletAddress=WALLET, defaultPreApprovalExpiry=3_600, defaultAuthorizationExpiry=86_400)
+    body = {**COMMERCE, "clientId": client["clientId"]}
+    made = dashboard.send("POST", "/v2/commerce-payments/authorize/calldata", body).json
+    assert made["paymentInfo"]["operator"] == WALLET
+    assert int(made["authorizationExpiry"]) - int(made["preApprovalExpiry"]) == 86_400
 
 
 def test_other_credentials_name_theirs_by_header_alone(api: Api, shop: Shop, dashboard: Dashboard) -> None:
