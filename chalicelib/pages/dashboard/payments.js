@@ -40,8 +40,7 @@ function Payments({ query: given }) {
     </details>
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
       ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
-        <${Sums} rows=${rows} />
-        ${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}
+        <div class="links"><${Sums} rows=${rows} />${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}</div>
         <${Table}
           caption=${t("nav.payments")}
           heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
