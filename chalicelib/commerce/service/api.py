@@ -5,11 +5,12 @@ from typing import Any
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.commerce.service import flows, operating, rules, schemas
 from chalicelib.commerce.service.responses import answer_created, answer_executed, calldata_answer, status_answer
+from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.view import AnyCall, Call
 
 
 def create_commerce_payment(call: Call[schemas.CreateCommercePayment, None]) -> schemas.CommerceCreated:
-    created = flows.create(call.services, call.caller.owner, call.body.draft())
+    created = flows.create(call.services, owner_of(call), call.body.draft())
     return answer_created(created, call.services.settings.pay_url)
 
 

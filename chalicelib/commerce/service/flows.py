@@ -120,8 +120,7 @@ def _place(services: Services, owner: Owner, contracts: EscrowContracts) -> Plac
     if not relayer_flows.can_submit(services, contracts.network):
         raise BadRequest(
             f"Nobody can operate a payment on {contracts.network}: ask whoever runs this service to set a key for the "
-            "network (RELAYER_KEYS), or create the payment by the API with a client ID that has an "
-            "operatorWalletAddress"
+            "network (RELAYER_KEYS), or create the payment with a client ID that has an operatorWalletAddress"
         )
     return Place(contracts.escrow, relayer_flows.account_address(services, contracts.network), is_service_operator=True)
 

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.commerce.service.rules import Asked
+from chalicelib.platform.http.client_choice import ClientChoice
 from chalicelib.platform.http.fields import WHOLE, CurrencyId, EvmAddress, EvmRecipient, ShortText
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
@@ -21,7 +22,7 @@ _UNITS = "in base units of the token, a whole number: 100000000 is 100 USDC"
 _FEE = "The fee of what is captured, in 1/10000 of it; the merchant gets the rest"
 
 
-class CreateCommercePayment(Input):
+class CreateCommercePayment(ClientChoice):
     """A payment into the escrow. Settings of the client ID come before the fields that they are about."""
 
     merchantId: ShortText = Field(description="Your own name for the merchant")

@@ -43,10 +43,12 @@ export class Problem extends Error {
   }
 }
 
-/** @param {any} body Problems of fields, in either of the two forms of the API; of payouts that cannot be combined, by their tokens. */
+/** @param {any} body Problems of fields, in any of the forms of the API: lists, or a sentence that begins with a field; of payouts that cannot be combined, by their tokens. */
 function problems(body) {
   if (Array.isArray(body?.errors)) return body.errors;
   if (Array.isArray(body?.failures)) return body.failures.map((/** @type {any} */ each) => ({ field: each.securePaymentToken, message: word("reason", each.reason) }));
+  const [, field, message] = /^(\w+)[\w.[\]]*: (.+)/.exec(body?.message) ?? [];
+  if (field) return [{ field, message }];
   const list = Array.isArray(body?.message) ? body.message : [];
   return list.map((/** @type {any} */ each) => ({ field: (each.path ?? []).join("."), message: each.message }));
 }

@@ -35,7 +35,7 @@ async function termsOfLink(token) {
   const kind = held ? "held" : first.payer ? "payout" : requests.length > 1 ? "batch" : "single";
   const items = requests.map(({ payee, amount }) => ({ payee: payee ?? "", amount }));
   const wallet = held ? buyerOf(held) : (first.payer ?? "");
-  return { kind, items, wallet, merchant: held?.merchantId ?? "", reference: first.reference ?? "", redirectUrl: link?.redirectUrl ?? "", ...(await currencyOf(first)) };
+  return { kind, items, wallet, merchant: held?.merchantId ?? "", reference: first.reference ?? "", redirectUrl: link?.redirectUrl ?? "", clientId: first.clientId ?? "", ...(await currencyOf(first)) };
 }
 
 /** @param {any} held The wallet that alone may pay; once somebody has paid, the state names that one, which is no term. */

@@ -4,8 +4,9 @@
 import { html, useEffect, useState } from "./vendor.js";
 import { amount, decimal, short, sum, t, time, word } from "./text.js";
 import { ESCROWS, Problem, call, may, me, networkName, query } from "./api.js";
+import { ClientChoice, readClients } from "./choosing.js";
 import { copyOf } from "./copied.js";
-import { FREQUENCIES, LINKS, NEW_ITEM, callOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
+import { FREQUENCIES, LINKS, NEW_ITEM, callOf, clientOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
 import { Made, finish } from "./made.js";
 import { Field, Form, Loaded, Name, Title, problemOf, useKey, useLoad } from "./parts.js";
 
@@ -14,7 +15,7 @@ const FIATS = ["USD", "EUR"];
 /** @type {Record<string, string>} The scope that a kind needs. */
 const SCOPES = { single: "secure_payments:write", batch: "secure_payments:write", payout: "payouts:write", held: "requests:write", recurring: "requests:write" };
 
-/** @returns {{ network?: string, currency?: string }} Those of the last draft that was sent in this browser. */
+/** @returns {{ network?: string, currency?: string, clientId?: string }} Those of the last draft that was sent in this browser. */
 function lastTerms() {
   try {
     return JSON.parse(localStorage.getItem("terms") ?? "{}") ?? {};
@@ -23,10 +24,10 @@ function lastTerms() {
   }
 }
 
-/** @param {string} network @param {string} currency */
-function keepTerms(network, currency) {
+/** @param {{ network: string, currency: string, clientId: string }} terms */
+function keepTerms(terms) {
   try {
-    localStorage.setItem("terms", JSON.stringify({ network, currency }));
+    localStorage.setItem("terms", JSON.stringify(terms));
   } catch {
     // as above
   }
@@ -35,29 +36,30 @@ function keepTerms(network, currency) {
 /** @param {any} props The query: `kind`, or the `link` or `request` whose terms the form begins with. */
 function Create({ query: given }) {
   const loaded = useLoad(async () => {
-    const [{ networks }, terms] = await Promise.all([call("GET", "/v2/status"), copyOf(given)]);
-    return { key: given.toString(), networks: networks.map((/** @type {any} */ each) => each.network), terms };
+    const [{ networks }, clients, terms] = await Promise.all([call("GET", "/v2/status"), readClients(), copyOf(given)]);
+    return { key: given.toString(), clients, networks: networks.map((/** @type {any} */ each) => each.network), terms };
   }, [given.toString()]);
   const mayHave = (/** @type {any} */ { kind = "" }) => may(SCOPES[kind] ?? "");
   return html`
     <${Title}>${t("create.title")}<//>
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ data) => mayHave(data.terms)
-        ? html`<${Drafting} key=${data.key} networks=${data.networks} terms=${data.terms} />`
+        ? html`<${Drafting} key=${data.key} networks=${data.networks} clients=${data.clients} terms=${data.terms} />`
         : html`<p class="note bad" role="alert">${t("forbidden.text", { role: word("role", me.value.role) })}</p>`}
     <//>
   `;
 }
 
 /** @param {any} props `terms` are those of the draft that are known before somebody types. */
-function Drafting({ networks, terms }) {
+function Drafting({ networks, clients, terms }) {
   const kinds = Object.keys(SCOPES).filter((kind) => may(SCOPES[kind]));
   const isOffered = (/** @type {string} */ kind) => (/** @type {string} */ network) => kind !== "held" || ESCROWS.includes(network);
   const [draft, setDraft] = useState(() => {
     const kind = kinds.includes(terms.kind) ? terms.kind : kinds[0];
     const [able, last] = [networks.filter(isOffered(kind)), lastTerms()];
     const begun = able.includes(last.network) ? last : { network: able[0] ?? networks[0] ?? "" };
-    return { ...newDraft(new Date()), ...begun, ...terms, kind };
+    const draft = { ...newDraft(new Date()), clientId: last.clientId ?? "", ...begun, ...terms, kind };
+    return { ...draft, clientId: clients.some((/** @type {any} */ each) => each.clientId === draft.clientId) ? draft.clientId : "" };
   });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
@@ -78,7 +80,7 @@ function Drafting({ networks, terms }) {
     if (errors.length || !token) throw new Problem(400, { message: token ? t("create.problems") : t("create.no.token"), errors });
     const [path, body] = callOf(draft, token);
     const result = await call("POST", path, { body, key: key.of([path, body]) });
-    keepTerms(draft.network, token.id);
+    keepTerms({ network: draft.network, currency: token.id, clientId: draft.clientId });
     setMade({ draft, currency: currencyOf(draft, token), ...(await finish(draft, result)) });
   };
   const next = () => {
@@ -103,13 +105,14 @@ function Drafting({ networks, terms }) {
             <//>
           </div>
           <${Items} ...${fields} />
+          <${ClientChoice} clients=${clients} value=${draft.clientId} onValue=${change("clientId")} hint=${draft.kind === "held" ? t("create.client.held") : undefined} problem=${problemOf(problem, "clientId")} />
           ${draft.kind === "payout" && html`<${Field} label=${t("create.wallet")} hint=${t("create.wallet.hint")} value=${draft.wallet} onValue=${change("wallet")} spellcheck="false" problem=${problemOf(problem, "wallet") ?? problemOf(problem, "creatorWalletAddress")} />`}
           ${draft.kind === "held" ? html`<${Held} ...${fields} />` : html`<${Options} ...${fields} />`}
           ${draft.kind === "recurring" && html`<${Recurring} ...${fields} />`}
           ${draft.kind !== "batch" && may("requests:write") && html`<${Field} label=${t("note")} hint=${t("note.hint")} value=${draft.note} onValue=${change("note")} maxlength="1000" problem=${problemOf(problem, "note")} />`}
         <//>
       </div>
-      <${Preview} draft=${draft} token=${token} />
+      <${Preview} draft=${draft} token=${token} clients=${clients} />
     </div>
   `;
 }
@@ -173,7 +176,7 @@ const Recurring = ({ draft, change, problem }) => html`
 const currencyOf = (draft, token) => (!["payout", "held"].includes(draft.kind) && draft.fiat ? draft.fiat : (token?.symbol ?? ""));
 
 /** @param {any} props What the payer will see, and the fees, as far as the form says it already. */
-function Preview({ draft, token }) {
+function Preview({ draft, token, clients }) {
   const [plan, setPlan] = useState(/** @type {any} */ (null));
   const items = itemsOf(draft);
   const amounts = items.map((each) => decimal(each.amount));
@@ -183,14 +186,15 @@ function Preview({ draft, token }) {
   useEffect(() => {
     setPlan(null);
     if (!total || !token || !isInToken || draft.kind === "held") return undefined;
-    const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid" };
+    const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid", ...clientOf(draft) };
     const timer = setTimeout(() => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then(setPlan, () => setPlan(null)), PREVIEW_MS);
     return () => clearTimeout(timer);
-  }, [total, token?.id, draft.kind, isInToken]);
+  }, [total, token?.id, draft.kind, draft.clientId, isInToken]);
   const rows = [
     ["network", networkName(draft.network)],
     ["pay.in", !isInToken && token?.symbol],
     ["reference", draft.kind !== "held" && draft.reference && html`<${Name} of=${draft.reference} />`],
+    ["client.id", draft.clientId && html`<${Name} of=${clients.find((/** @type {any} */ each) => each.clientId === draft.clientId)?.label} />`],
     ["create.pay.until", draft.kind === "held" && draft.payUntil && time(draft.payUntil)],
     ["create.capture.until", draft.kind === "held" && draft.captureUntil && time(draft.captureUntil)],
     ["create.expires", LINKS.includes(draft.kind) && draft.expires && time(draft.expires)],

@@ -9,11 +9,11 @@ export const LINKS = ["single", "batch", "payout"];
 const ADDRESS = /^(0x[0-9a-fA-F]{40}|T[1-9A-HJ-NP-Za-km-z]{33})$/;
 
 /** @typedef {{ payee: string, amount: string }} Item */
-/** @typedef {{ kind: string, network: string, currency: string, fiat: string, reference: string, redirectUrl: string, wallet: string, note: string, expires: string, startDate: string, frequency: string, merchant: string, payUntil: string, captureUntil: string, items: Item[] }} Draft Times are as fields of the type datetime-local have them. */
+/** @typedef {{ kind: string, clientId: string, network: string, currency: string, fiat: string, reference: string, redirectUrl: string, wallet: string, note: string, expires: string, startDate: string, frequency: string, merchant: string, payUntil: string, captureUntil: string, items: Item[] }} Draft Times are as fields of the type datetime-local have them. */
 
 /** @param {Date} now @returns {Draft} */
 export const newDraft = (now) => ({
-  kind: "single", network: "", currency: "", fiat: "", reference: "", redirectUrl: "", wallet: "", note: "", expires: "",
+  kind: "single", clientId: "", network: "", currency: "", fiat: "", reference: "", redirectUrl: "", wallet: "", note: "", expires: "",
   startDate: now.toISOString().slice(0, 10), frequency: "MONTHLY", merchant: "", payUntil: "", captureUntil: "", items: [NEW_ITEM],
 });
 
@@ -32,6 +32,9 @@ export function amountProblem(text, decimals) {
   if (!/[1-9]/.test(typed)) return t("create.amount.zero");
   return decimals !== undefined && (typed.split(".")[1] ?? "").length > decimals ? t("create.amount.fine", { decimals }) : undefined;
 }
+
+/** @param {Draft} draft The field of the API for its client id, if it has one. */
+export const clientOf = ({ clientId }) => (clientId ? { clientId } : {});
 
 /** @param {Draft} draft @returns {Item[]} The items that its kind has. */
 export const itemsOf = (draft) => (draft.kind === "batch" ? draft.items : draft.items.slice(0, 1));
@@ -61,8 +64,8 @@ export function units(text, decimals) {
 /** @param {Draft} draft @param {any} token @returns {[string, any]} The path and the body of the call that creates it. */
 export function callOf(draft, token) {
   const [first] = itemsOf(draft).map((each) => ({ payee: each.payee.trim(), amount: decimal(each.amount) ?? "" }));
-  const reference = draft.reference && { reference: draft.reference };
-  const common = { ...reference, ...(draft.redirectUrl && { redirectUrl: draft.redirectUrl.trim() }) };
+  const named = { ...clientOf(draft), ...(draft.reference && { reference: draft.reference }) };
+  const common = { ...named, ...(draft.redirectUrl && { redirectUrl: draft.redirectUrl.trim() }) };
   const invoiceCurrency = draft.fiat || token.id;
   if (draft.kind === "payout") {
     const payout = { recipient: first.payee, creatorWalletAddress: draft.wallet.trim(), network: draft.network, currency: token.id, amount: first.amount };
@@ -71,7 +74,7 @@ export function callOf(draft, token) {
   if (draft.kind === "held") return ["/v2/commerce-payments/authorize/calldata", heldBody(draft, first, token)];
   if (draft.kind === "recurring") {
     const recurrence = { startDate: draft.startDate, frequency: draft.frequency };
-    return ["/v2/request", { ...first, invoiceCurrency, paymentCurrency: token.id, recurrence, ...reference }];
+    return ["/v2/request", { ...first, invoiceCurrency, paymentCurrency: token.id, recurrence, ...named }];
   }
   const requests = itemsOf(draft).map((each) => ({ payee: each.payee.trim(), amount: decimal(each.amount), invoiceCurrency, paymentCurrency: token.id }));
   return ["/v2/secure-payments", { requests, ...common }];
@@ -81,7 +84,7 @@ export function callOf(draft, token) {
 function heldBody(draft, item, token) {
   const seconds = (/** @type {string} */ local) => Math.floor(new Date(local).getTime() / 1_000);
   return {
-    merchantId: draft.merchant, merchantAddress: item.payee, amount: units(item.amount, token.decimals), paymentCurrency: token.id, maxFeeBps: 0,
+    merchantId: draft.merchant, merchantAddress: item.payee, amount: units(item.amount, token.decimals), paymentCurrency: token.id, maxFeeBps: 0, ...clientOf(draft),
     ...(draft.wallet.trim() && { buyerAddress: draft.wallet.trim() }),
     ...(draft.payUntil && { preApprovalExpiry: seconds(draft.payUntil) }),
     ...(draft.captureUntil && { authorizationExpiry: seconds(draft.captureUntil) }),

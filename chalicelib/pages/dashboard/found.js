@@ -1,7 +1,11 @@
 // Payments as GET /v2/payments writes them in its table, which needs no filter: rows by column, page by page.
 
+import { t } from "./text.js";
 import { respond } from "./api.js";
 import { parseCsv } from "./csv.js";
+
+/** How many payments a call reads that wants all, and how many of these calls there are at most. */
+export const [PART, MOST_PARTS] = [5_000, 40];
 
 /** @type {string[]} */
 let columns = [];
@@ -15,6 +19,19 @@ export async function readPayments(search) {
   const rows = lines.map((cells) => Object.fromEntries(columns.map((name, at) => [name, shown(cells[at] ?? "")])));
   return { rows, next: next ? new URL(next, location.href).search : "" };
 }
+
+/** @param {string} first The query string of the first part. @param {(rows: any[]) => void} take Gets each part. Throws if there are more than the browser should read. */
+export async function readAll(first, take) {
+  let [search, parts] = [first, 0];
+  while (search) {
+    if (parts++ === MOST_PARTS) throw tooMany();
+    const { rows, next } = await readPayments(search);
+    take(rows);
+    search = next;
+  }
+}
+
+export const tooMany = () => new Error(t("download.most", { count: PART * MOST_PARTS }));
 
 /** @param {string} cell Without the apostrophe that keeps spreadsheets from running it. */
 const shown = (cell) => (/^'\s*[=+\-@＝＋－＠]/.test(cell) ? cell.slice(1) : cell);

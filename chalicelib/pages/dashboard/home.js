@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, day, short, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
-import { readPayments } from "./found.js";
+import { PART, readAll, readPayments } from "./found.js";
 import { Link } from "./route.js";
 import { failing, hasAnswered, isMispaid, isReturned } from "./told.js";
 import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./parts.js";
@@ -11,7 +11,7 @@ import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from 
 const DAY_MS = 86_400_000;
 const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
 const [SHOWN, MANY] = [5, 100]; // of a kind: in the list, and of what is read for it
-const MOST_PAYMENTS = 1_000; // for the days: one call, however many there are
+const MOST_PAYMENTS = 1_000; // for the days: one call, however many there are, unless somebody asks for all
 
 /** The whole view; what the role may not see is not asked for. */
 function Home() {
@@ -101,10 +101,15 @@ function Attention() {
 function Days() {
   const [days, setDays] = useState("30");
   const [chosen, choose] = useState("");
-  const loaded = useLoad(() => {
+  const [whole, setWhole] = useState("");
+  const isWhole = whole === days;
+  const loaded = useLoad(async () => {
     const from = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
-    return readPayments(query({ fromDate: from, limit: MOST_PAYMENTS }));
-  }, [days]);
+    if (!isWhole) return readPayments(query({ fromDate: from, limit: MOST_PAYMENTS }));
+    const rows = /** @type {any[]} */ ([]);
+    await readAll(query({ fromDate: from, limit: PART }), (part) => part.forEach((each) => rows.push(each)));
+    return { rows, next: "" };
+  }, [days, isWhole]);
   return html`
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ { rows, next }) => {
@@ -126,7 +131,10 @@ function Days() {
               </div>
             </div>
             ${rows.length ? html`<${Bars} rows=${rows} currency=${currency} days=${Number(days)} />` : html`<p class="quietly">${t("volume.none")}</p>`}
-            ${next && html`<p class="hint">${t("volume.part", { count: MOST_PAYMENTS })}</p>`}
+            ${next && html`
+              <p class="hint">${t("volume.part", { count: amount(String(MOST_PAYMENTS)) })}</p>
+              <button type="button" class="quiet" disabled=${isWhole} onClick=${() => setWhole(days)}>${t(isWhole ? "busy" : "volume.all")}</button>
+            `}
           </section>
           <section class="card" aria-labelledby="newest">
             <h2 id="newest">${t("newest.title")}</h2>

@@ -3,6 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, sum, t, webAddress } from "./text.js";
 import { Problem, call } from "./api.js";
+import { ClientChoice, readClients } from "./choosing.js";
 import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./imported.js";
 import { Link } from "./route.js";
 import { TheLink } from "./requests.js";
@@ -13,20 +14,21 @@ const TEMPLATE = "recipient,amount,currency\r\n0x0000000000000000000000000000000
 /** @type {Record<string, string>} The field of the API for a column. */
 const FIELDS = { recipient: "payee", amount: "amount", currency: "paymentCurrency" };
 
-/** The form, once the currencies are known. */
+/** The form, once currencies and client ids are known. */
 function Import() {
-  const currencies = useLoad(() => call("GET", "/v2/currencies"), []);
+  const loaded = useLoad(() => Promise.all([call("GET", "/v2/currencies"), readClients()]), []);
   return html`
     <p><${Link} view="payouts">${t("nav.payouts")}<//></p>
     <${Title}>${t("nav.import")}<//>
-    <${Loaded} of=${currencies}>${(/** @type {any[]} */ known) => html`<${Sheet} currencies=${known} />`}<//>
+    <${Loaded} of=${loaded}>${(/** @type {any[]} */ [currencies, clients]) => html`<${Sheet} currencies=${currencies} clients=${clients} />`}<//>
   `;
 }
 
 /** @param {any} props */
-function Sheet({ currencies }) {
+function Sheet({ currencies, clients }) {
   const [text, setText] = useState("");
   const [reference, setReference] = useState("");
+  const [clientId, setClientId] = useState("");
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [refused, setRefused] = useState("");
   const [made, setMade] = useState(/** @type {any} */ (null));
@@ -50,7 +52,7 @@ function Sheet({ currencies }) {
     const wrong = rows.filter((each) => Object.keys(each.problems).length);
     if (!rows.length) throw new Problem(400, { message: whole ?? t("import.empty") });
     if (wrong.length) throw new Problem(400, { message: t("import.problems", { count: wrong.length }) });
-    const body = { requests: requestsOf(rows), ...(reference && { reference }) };
+    const body = { requests: requestsOf(rows), ...(reference && { reference }), ...(clientId && { clientId }) };
     setMade(await call("POST", "/v2/secure-payments", { body, key: key.of(body) }));
   };
   if (made) return html`<${Imported} made=${made} count=${rows.length} />`;
@@ -62,6 +64,7 @@ function Sheet({ currencies }) {
         <${Field} label=${t("import.choose")} type="file" accept=".csv,.txt,text/csv,text/plain" onChange=${choose} problem=${refused} />
         <${Field} is="textarea" rows="6" label=${t("import.table")} hint=${t("import.table.hint")} spellcheck="false" value=${text} onValue=${change} problem=${whole} />
         <${Field} label=${t("reference")} hint=${t("import.reference.hint")} value=${reference} onValue=${setReference} problem=${problemOf(problem, "reference")} />
+        <${ClientChoice} clients=${clients} value=${clientId} onValue=${setClientId} problem=${problemOf(problem, "clientId")} />
         ${ignored.length > 0 && html`<p class="hint">${t("import.ignored")} <${Name} of=${ignored.join(", ")} /></p>`}
       <//>
       ${rows.length > 0 && html`<${Rows} rows=${rows} problem=${problem} />`}

@@ -1,10 +1,11 @@
 // The result of a creation: the link to copy, its QR code, a mail to the payer, and what could not be set besides.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, decimal, sum, t, time } from "./text.js";
+import { amount, decimal, sum, t } from "./text.js";
 import { call } from "./api.js";
 import { Link } from "./route.js";
 import { LINKS, itemsOf } from "./drafts.js";
+import { mailTo } from "./mails.js";
 import { Field } from "./parts.js";
 import { TheLink } from "./requests.js";
 
@@ -36,16 +37,12 @@ export const Made = ({ draft, currency, requestId, undone, link, again }) => htm
 function Mail({ draft, currency, url }) {
   const [to, setTo] = useState("");
   const total = `${amount(sum(itemsOf(draft).map((each) => decimal(each.amount) ?? "0")))} ${currency}`;
-  const reference = draft.kind === "held" ? "" : clean(draft.reference);
-  const until = draft.kind === "held" ? draft.payUntil : draft.expires;
-  const subject = t(reference ? "mail.subject.reference" : "mail.subject", { total, reference });
-  const lines = [t("mail.text", { total }), url, reference && `${t("reference")}: ${reference}`, until && t("mail.until", { time: time(until) })];
-  const parts = { subject, body: lines.filter(Boolean).join("\r\n\r\n") };
-  const text = Object.entries(parts).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  const isHeld = draft.kind === "held";
+  const href = mailTo(to, { total, reference: isHeld ? "" : draft.reference, url, until: isHeld ? draft.payUntil : draft.expires });
   return html`
     <section class="card" aria-labelledby="mail"><h2 id="mail">${t("mail.title")}</h2>
       <${Field} label=${t("mail.to")} hint=${t("mail.hint")} type="email" autocomplete="off" value=${to} onValue=${setTo} />
-      <p><a class="quiet" href=${`mailto:${encodeURIComponent(to.trim())}?${text}`}>${t("mail.write")}</a></p>
+      <p><a class="quiet" href=${href}>${t("mail.write")}</a></p>
     </section>
   `;
 }

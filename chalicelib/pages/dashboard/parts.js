@@ -222,7 +222,7 @@ export function Confirmed({ label, question, act, done, isSafe, isQuiet }) {
   `;
 }
 
-/** @param {any} props The pages of a list by cursor: `load(cursor)` gives { rows, next }; `children(rows)` shows them. */
+/** @param {any} props The pages of a list by cursor: `load(cursor)` gives { rows, next }; `children(rows, again, isWhole)` shows them, where `again` reads anew. */
 export function Pages({ load, deps, children, empty }) {
   const [more, setMore] = useState({ rows: /** @type {any[]} */ ([]), next: /** @type {string | null} */ (null), of: /** @type {any} */ (null) });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
@@ -243,7 +243,7 @@ export function Pages({ load, deps, children, empty }) {
       ${(/** @type {any} */ data) => {
         const rows = [...data.rows, ...(isMine ? more.rows : [])];
         return html`
-          ${rows.length || next ? children(rows, first.again) : empty}
+          ${rows.length || next ? children(rows, first.again, !next) : empty}
           ${problem && html`<${Failure} problem=${problem} again=${follow} />`}
           ${next && !problem && html`<button type="button" class="quiet more" onClick=${follow}>${t("more")}</button>`}
         `;

@@ -3,11 +3,11 @@
 import { html, useState } from "./vendor.js";
 import { amount, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
-import { readPayments } from "./found.js";
+import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./found.js";
 import { Link, address, go } from "./route.js";
 import { Badge, Empty, Failure, Field, Form, Hash, Money, Name, Pages, Table, Title } from "./parts.js";
 
-const [PAGE, PART, MOST_PARTS] = [25, 5_000, 40];
+const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
 const TYPES = ["direct", "conversion", "crosschain", "recurring"];
 
@@ -39,8 +39,8 @@ function Payments({ query: given }) {
       ${given.size > 0 && html`<p><${Link} view="payments">${t("filter.clear")}<//></p>`}
     </details>
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
-      ${(/** @type {any[]} */ rows) => html`
-        <${Sums} rows=${rows} />
+      ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
+        <div class="links"><${Sums} rows=${rows} />${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}</div>
         <${Table}
           caption=${t("nav.payments")}
           heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
@@ -55,12 +55,34 @@ function Payments({ query: given }) {
   `;
 }
 
-/** @param {any} props The exact sums of the rows that are shown, by currency. */
-function Sums({ rows }) {
-  /** @type {Map<string, string[]>} */
-  const amounts = new Map();
-  for (const row of rows) amounts.set(row.paymentCurrencyId, [...(amounts.get(row.paymentCurrencyId) ?? []), row.amount]);
-  return html`<p class="sums">${t("payments.sums", { count: rows.length })} ${[...amounts].map(([currency, texts]) => `${amount(sum(texts))} ${currency}`).join(", ")}</p>`;
+/** @param {any[]} rows @param {Record<string, string>} [before] The exact sums by currency, added to those before. */
+function totals(rows, before = {}) {
+  /** @type {Record<string, string[]>} */
+  const amounts = Object.fromEntries(Object.entries(before).map(([currency, total]) => [currency, [total]]));
+  for (const row of rows) (amounts[row.paymentCurrencyId] ??= []).push(row.amount);
+  return Object.fromEntries(Object.entries(amounts).map(([currency, texts]) => [currency, sum(texts)]));
+}
+
+/** @param {Record<string, string>} of */
+const written = (of) => Object.entries(of).map(([currency, total]) => `${amount(total)} ${currency}`).join(", ");
+
+/** @param {any} props The sums of the rows that are shown. */
+const Sums = ({ rows }) => html`<p class="sums">${t("payments.sums", { count: rows.length })} ${written(totals(rows))}</p>`;
+
+/** @param {any} props The sums of all that the filters find, for who asks for them: they take a call for each part. */
+function Whole({ given }) {
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  const add = async () => {
+    let [count, sums] = [0, /** @type {Record<string, string>} */ ({})];
+    await readAll(query({ ...filters(given), limit: PART }), (rows) => {
+      count += rows.length;
+      sums = totals(rows, sums);
+    });
+    setFound({ count, sums });
+  };
+  return found
+    ? html`<p class="sums" role="status">${t("payments.sums.all", { count: amount(String(found.count)) })} ${written(found.sums)}</p>`
+    : html`<${Form} send=${add} label=${t("payments.sums.add")} quiet />`;
 }
 
 /** @param {any} props Downloads what the filters find, all parts as one file. */
@@ -90,7 +112,7 @@ function Download({ given }) {
 async function readParts(first) {
   const parts = [];
   for (let search = first; search; ) {
-    if (parts.length === MOST_PARTS) throw new Error(t("download.most", { count: PART * MOST_PARTS }));
+    if (parts.length === MOST_PARTS) throw tooMany();
     const response = await respond("GET", `/v2/payments${search}`, { headers: { accept: "text/csv" } });
     parts.push(await response.text());
     const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];

@@ -7,6 +7,7 @@ import { Link, address, go } from "./route.js";
 import { Actions } from "./actions.js";
 import { Held, readHeld } from "./commerce.js";
 import { pause } from "./looking.js";
+import { mailAgain } from "./mails.js";
 import { Timeline } from "./timeline.js";
 import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./parts.js";
 
@@ -146,7 +147,7 @@ function Request({ id }) {
         <p class="visually-hidden" role="status">${word("status", request.status)}</p>
         <${Actions} request=${request} link=${link} held=${held} again=${loaded.again} />
         ${held && html`<${Held} of=${held} request=${request} again=${loaded.again} />`}
-        ${link && link.status !== "cancelled" && html`<${TheLink} link=${link} />`}
+        ${link && link.status !== "cancelled" && html`<${TheLink} link=${link} mail=${mailAgain(request, link)} />`}
         <${Facts} request=${request} link=${link} />
         <${Timeline} request=${request} link=${link} transfers=${transfers} held=${held} ...${told.data} />
         ${told.problem && html`<${Failure} problem=${told.problem} again=${told.again} />`}
@@ -160,13 +161,14 @@ const Duplicate = ({ request, link }) => may("secure_payments:write") && html`
   <${Link} view="create" query=${link ? { link: link.token } : { request: request.requestId }} class="quiet">${t("duplicate")}<//>
 `;
 
-/** @param {any} props The link to copy, with its QR code while it can be paid. */
-export const TheLink = ({ link }) => html`
+/** @param {any} props The link to copy, to send again by the address `mail` if there is one, and with its QR code while it can be paid. */
+export const TheLink = ({ link, mail }) => html`
   <section class="card share" aria-labelledby="share">
     <div>
       <h2 id="share">${t("share.title")}</h2>
       <${Copy} text=${link.securePaymentUrl} whole />
       <p><a href=${webAddress(link.securePaymentUrl) ?? undefined} target="_blank" rel="noopener noreferrer">${t("share.open")}</a></p>
+      ${mail && html`<p><a href=${mail}>${t("rest.mail")}</a></p>`}
     </div>
     ${link.status === "pending" && html`<img class="qr" width="168" height="168" alt=${t("share.qr")} src=${`${ROOT}/pages/qr.svg?token=${encodeURIComponent(link.token)}&step=page`} />`}
   </section>

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { call, me, readMe } from "./api.js";
-import { Badge, Confirmed, Empty, Field, Form, Loaded, Name, Table, Title, useLoad } from "./parts.js";
+import { Badge, Confirmed, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./parts.js";
 import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
 
 const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Sessions} />`;
@@ -30,7 +30,46 @@ function Identities() {
         ? wallets.map((each) => html`<${Form} key=${each.id} send=${add(each)} label=${t("identity.add.with", { name: clean(each.name) })} quiet />`)
         : html`<${Form} send=${find} label=${t("identity.add")} quiet />`}
       ${isLooking && wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
+      <${NewAddress} />
     </section>
+  `;
+}
+
+/** An address signs in once the link is opened that is sent to it. */
+function NewAddress() {
+  const [email, setEmail] = useState("");
+  const [said, say] = useState("");
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const send = async () => {
+    say("");
+    const { emailSent } = await call("POST", "/v1/auth/email/confirmation", { body: { email: email.trim() } });
+    say(t(emailSent ? "identity.sent" : "identity.unsent", { email: clean(email.trim()) }));
+  };
+  return html`
+    <${Form} send=${send} label=${t("identity.add.address")} onProblem=${setProblem} quiet>
+      <${Field} label=${t("email")} type="email" autocomplete="email" value=${email} onValue=${setEmail} problem=${problemOf(problem, "email")} />
+    <//>
+    <p role="status">${said}</p>
+  `;
+}
+
+/** @param {any} props Gives a passkey another name. */
+function Rename({ passkey, done }) {
+  const [isOpen, open] = useState(false);
+  const [name, setName] = useState(passkey.name);
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const send = async () => {
+    await call("PUT", `/v1/passkeys/${passkey.id}`, { body: { name: name.trim() } });
+    open(false);
+    done();
+  };
+  return html`
+    <button type="button" class="quiet" onClick=${() => open(true)}>${t("passkey.rename")}</button>
+    ${isOpen && html`
+      <${Dialog} title=${t("passkey.rename")} onClose=${() => open(false)}>
+        <${Form} send=${send} label=${t("save")} onProblem=${setProblem}><${Field} label=${t("passkey.label")} value=${name} onValue=${setName} problem=${problemOf(problem, "name")} /><//>
+      <//>
+    `}
   `;
 }
 
@@ -50,7 +89,7 @@ function Passkeys() {
           ? html`<${Empty} title=${t("passkey.none")} text=${t("passkey.none.text")} />`
           : html`<${Table} caption=${t("passkey.title")} heads=${[t("name"), t("created"), t("last.used"), t("actions")]} rows=${passkeys.map((each) => ({ key: each.id, cells: [
               html`<${Name} of=${each.name} />`, time(each.createdAt), time(each.lastUsedAt),
-              html`<${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} />`,
+              html`<div class="actions"><${Rename} passkey=${each} done=${loaded.again} /><${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} /></div>`,
             ] }))} />`}
       <//>
       ${hasPasskeys() && html`<${Form} send=${add} label=${t("passkey.add")} quiet><${Field} label=${t("passkey.label")} value=${name} onValue=${setName} /><//>`}

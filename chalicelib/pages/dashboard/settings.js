@@ -2,7 +2,7 @@
 
 import { html, useState } from "./vendor.js";
 import { clean, short, t, time, word } from "./text.js";
-import { call, chainName, may, me, query } from "./api.js";
+import { call, chainName, may, me, query, readMe } from "./api.js";
 import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
 
 const PAGE = 50;
@@ -26,7 +26,9 @@ function Team() {
         <${Table} caption=${t("nav.team")} heads=${[t("name"), t("role"), t("team.since"), t("actions")]} rows=${members.map((/** @type {any} */ each) => ({ key: each.id, cells: [
           html`<${Name} of=${each.name} /> ${each.current && t("team.you")}`,
           mayChange(each) ? html`<${RoleOf} member=${each} again=${loaded.again} />` : word("role", each.role), time(each.joinedAt),
-          mayChange(each) && !each.current && html`<${Confirmed} label=${t("team.remove")} question=${t("team.remove.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}`)} done=${loaded.again} />`,
+          each.current ? html`<${Leave} />` : mayChange(each) && html`<div class="actions">
+            <${Confirmed} label=${t("team.end")} question=${t("team.end.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}/sessions`)} />
+            <${Confirmed} label=${t("team.remove")} question=${t("team.remove.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}`)} done=${loaded.again} /></div>`,
         ] }))} />
         <h2>${t("team.invitations")}</h2>
         ${invitations.length === 0 ? html`<p class="quietly">${t("team.invitations.none")}</p>` : html`
@@ -39,6 +41,12 @@ function Team() {
     <//>
     ${isInviting && html`<${Invite} close=${() => { invite(false); loaded.again(); }} />`}
   `;
+}
+
+/** The way out of the account, which ends the session. */
+function Leave() {
+  const current = me.value.accounts.find((/** @type {any} */ each) => each.id === me.value.id);
+  return html`<${Confirmed} label=${t("team.leave")} question=${t("team.leave.question", { name: clean(current?.name) })} act=${() => call("POST", "/v1/members/leave")} done=${() => readMe()} />`;
 }
 
 /** @param {any} props The role of a member, which holds from the next call on. */

@@ -36,16 +36,45 @@ function NewWebhook({ close }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
   const send = async () => setMade(await call("POST", "/v1/webhook", { body: { url: url.trim(), events } }));
-  const turn = (/** @type {string} */ event) => (/** @type {boolean} */ isOn) => setEvents(isOn ? [...events, event] : events.filter((each) => each !== event));
   return html`
     <${Dialog} title=${t("webhook.new")} onClose=${close}>
       ${made ? html`<p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />` : html`
         <${Form} send=${send} label=${t("webhook.create")} onProblem=${setProblem}>
           <${Field} label=${t("webhook.url")} type="url" value=${url} onValue=${setUrl} problem=${problemOf(problem, "url")} />
-          <fieldset><legend>${t("webhook.events")}</legend><p class="hint">${t("webhook.events.hint")}</p><div class="ticks">${[...EVENTS].sort().map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${events.includes(each)} onValue=${turn(each)} />`)}</div></fieldset>
+          <${Events} chosen=${events} choose=${setEvents} />
         <//>
       `}
     <//>
+  `;
+}
+
+/** @param {any} props */
+function Events({ chosen, choose }) {
+  const turn = (/** @type {string} */ event) => (/** @type {boolean} */ isOn) => choose(isOn ? [...chosen, event] : chosen.filter((/** @type {string} */ each) => each !== event));
+  return html`
+    <fieldset><legend>${t("webhook.events")}</legend><p class="hint">${t("webhook.events.hint")}</p>
+      <div class="ticks">${[...EVENTS].sort().map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${chosen.includes(each)} onValue=${turn(each)} />`)}</div>
+    </fieldset>
+  `;
+}
+
+/** @param {any} props Which events an existing webhook receives. */
+function Choice({ webhook, again }) {
+  const [isOpen, open] = useState(false);
+  const [events, setEvents] = useState(webhook.events);
+  const send = async () => {
+    if (events.length === 0) throw new Problem(400, { message: t("webhook.events.missing") });
+    await call("PUT", `/v1/webhook/${encodeURIComponent(webhook.id)}`, { body: { events } });
+    open(false);
+    again();
+  };
+  const begin = () => {
+    setEvents(webhook.events);
+    open(true);
+  };
+  return html`
+    <button type="button" class="quiet" onClick=${begin}>${t("webhook.events.change")}</button>
+    ${isOpen && html`<${Dialog} title=${t("webhook.events.change")} onClose=${() => open(false)}><${Form} send=${send} label=${t("save")}><${Events} chosen=${events} choose=${setEvents} /><//><//>`}
   `;
 }
 
@@ -63,6 +92,7 @@ function Webhook({ id }) {
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ webhook) => webhook === null ? html`<${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
         <${Title}>${clean(webhook.url)}<//>
+        <p class="hint">${t("webhook.receives")} <${Name} of=${webhook.events.join(", ")} /></p>
         ${may("webhooks:write") && html`<${Actions} webhook=${webhook} again=${() => { loaded.again(); setTurn(turn + 1); }} />`}
         <section class="card" aria-labelledby="deliveries">
           <div class="title"><h2 id="deliveries">${t("delivery.title")}</h2>
@@ -102,9 +132,10 @@ function Actions({ webhook, again }) {
     <div class="card row-of-forms">
       <${Form} send=${turn} label=${t(webhook.isActive ? "webhook.off" : "webhook.on")} quiet />
       <${Form} send=${test} label=${t("webhook.test")} quiet />
-      <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
+      <${Choice} webhook=${webhook} again=${again} />
       <${Rotate} webhook=${webhook} />
       <${Confirmed} label=${t("delete")} question=${t("webhook.delete", { url: clean(webhook.url) })} act=${() => call("DELETE", `/v1/webhook/${webhook.id}`)} done=${again} />
+      <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
       <p role="status">${clean(said)}</p>
     </div>
   `;

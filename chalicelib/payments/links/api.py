@@ -17,6 +17,7 @@ from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentTy
 from chalicelib.payments.links.rules import shown_status, status_at
 from chalicelib.payments.links.schemas import page_url
 from chalicelib.platform.access.ownership import Use, finds_links, may
+from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.fields import Limit, ShortText
 from chalicelib.platform.http.schemas import Dated, Output
 from chalicelib.platform.http.view import Call
@@ -69,7 +70,7 @@ class LinksPage(Output):
 
 
 def create_secure_payment(call: Call[schemas.CreateSecurePayment, None]) -> schemas.SecurePaymentCreated:
-    payable = flows.create(call.services, call.caller.owner, call.body.draft())
+    payable = flows.create(call.services, owner_of(call), call.body.draft())
     return schemas.SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 
@@ -91,7 +92,7 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> schemas.SecurePayme
 
 def preview_fees(call: Call[FeePreview, None]) -> FeePlanAnswer:
     body = call.body
-    fee = call.caller.owner.settings.fee
+    fee = owner_of(call).settings.fee
     return fee_plan_answer(preview(body.amount, body.currency, fee, Flow(body.flow), body.defaultFeeBearer or "payer"))
 
 

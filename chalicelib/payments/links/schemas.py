@@ -26,6 +26,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http import fields
+from chalicelib.platform.http.client_choice import ClientChoice
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 
@@ -139,7 +140,7 @@ class AccessPolicy(Input):
         return self
 
 
-class NewLink(Redirect):
+class NewLink(ClientChoice, Redirect):
     """The optional fields that all kinds of links share."""
 
     model_config = ConfigDict(json_schema_extra=fields.together({**_REDIRECT, "feePercentage": ["feeAddress"]}))

@@ -3,11 +3,12 @@
 from chalicelib.payments.requests import flows
 from chalicelib.payments.requests.schemas import CreateRequest, RequestCreated, RequestUpdated, UpdateRequest
 from chalicelib.platform.access.ownership import Use, may
+from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.view import Call
 
 
 def create_request(call: Call[CreateRequest, None]) -> RequestCreated:
-    return RequestCreated.of(flows.create(call.services, call.caller.owner, call.body.draft()))
+    return RequestCreated.of(flows.create(call.services, owner_of(call), call.body.draft()))
 
 
 def update_request(call: Call[UpdateRequest, None]) -> RequestUpdated:

@@ -17,6 +17,7 @@ from chalicelib.payments.requests.plain_transfers.schemas import (
 )
 from chalicelib.payments.requests.rules import RequestCancelled
 from chalicelib.payments.requests.targets import Item
+from chalicelib.platform.http.client_choice import ClientChoice
 from chalicelib.platform.http.errors import details_of
 from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnReference, Payee, ShortText, form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
@@ -69,7 +70,7 @@ class RecurrenceBody(Input):
     frequency: records.Frequency = Field(description="How often it recurs")
 
 
-class CreateRequest(Input):
+class CreateRequest(ClientChoice):
     """An amount in one currency that is owed to one payee, and paid in a token."""
 
     model_config = ConfigDict(

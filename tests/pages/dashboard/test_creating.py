@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import PAYEE, WALLET
+from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
 from tests.pages.dashboard.test_roles import give_role
 from tests.pages.dashboard.test_sign_in import fill_payment
@@ -109,6 +110,12 @@ def test_the_result_has_an_expiry_a_note_and_a_mail_that_is_written(new_person: 
     (request,) = person.call("GET", "/v2/request")["requests"]
     assert link["expiresAt"].startswith("2099-03-04")
     assert person.call("GET", f"/v2/request/{request['requestId']}")["note"] == "Second reminder"
+    person.click("Follow it", "link").heading("12.5 fUSDC-sepolia")
+    again = str(person.page.get_by_role("link", name="Mail it to the payer").get_attribute("href"))
+    said = parse_qs(urlsplit(again).query, strict_parsing=True)
+    assert said["subject"] == ["Payment of 12.5 fUSDC-sepolia (INV & <7>\ufffd)"] and said["body"][0].split("\r\n\r\n")[1] == url
+    person.click("Cancel the link").page.get_by_role("dialog").get_by_role("button", name="Cancel the link").click()
+    expect(person.page.get_by_role("link", name="Mail it to the payer")).to_have_count(0)
 
 
 def test_what_could_not_be_set_beside_a_link_is_said_with_the_link(new_person: NewPerson) -> None:
@@ -135,6 +142,35 @@ def test_a_link_is_created_again_with_its_terms(new_person: NewPerson) -> None:
     assert (values(person)["Kind"], values(person)["Recipient"]) == ("payout", PAYEE)
     person.at("/create?link=no-such-link").sees("belongs to another account")
     person.at(f"/create?request={'0' * 66}").sees("not found")
+
+
+def test_a_link_is_created_for_a_client_id_with_its_branding_and_fee_and_again(
+    stack: Stack, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    person = new_person().register().at("/create").heading("Create a link")
+    expect(person.page.get_by_label("Token", exact=True)).to_be_visible()
+    assert person.page.get_by_label("Client ID").count() == 0, "there is none to choose"
+    settings = {"allowedDomains": ["https://shop.example"], "allowedPayees": [WALLET], "feePercentage": "2", "feeAddress": WALLET}
+    shop = person.call("POST", "/v1/client-ids", {"label": "Shop <b>", **settings}, 201)
+    old = person.call("POST", "/v1/client-ids", {"label": "Old", "allowedDomains": []}, 201)
+    person.call("PUT", f"/v1/client-ids/{old['id']}", {"status": "inactive"}, 200)
+    colours = {"pageBackgroundColor": "#ffffff", "cardBackgroundColor": "#f4f4f4", "primaryActionColor": "#aa0044"}
+    person.call("PUT", f"/v1/client-ids/{shop['id']}/branding", {**colours, "primaryTextColor": "#111111", "secondaryTextColor": "#333333"}, 200)
+    fill_payment(person.at("/create")).choose("Client ID", shop["clientId"])
+    assert person.page.get_by_label("Client ID").locator("option").all_inner_texts() == ["None", "Shop <b>"]
+    person.sees("0.25 USD").sees("12.75 USD")  # with the fee of the client id
+    assert axe_findings(person.page) == []
+    person.click("Create link").sees("The link is ready")
+    (link,) = person.call("GET", "/v2/secure-payments")["securePayments"]
+    assert link["clientId"] == shop["clientId"]
+    visitor = new_visitor().open(link["token"])
+    assert visitor.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--action').trim()") == "#aa0044"
+    for path in ("/create", f"/create?link={link['token']}"):
+        person.at(path)
+        expect(person.page.get_by_label("Client ID")).to_have_value(shop["clientId"])
+    person.call("PUT", f"/v1/client-ids/{shop['id']}", {"status": "inactive"}, 200)
+    person.click("Create link").sees("must be an active client ID of the account")
+    assert "must be an active client ID" in problem_of(person, "Client ID") and created(person) == (1, 1)
 
 
 def test_a_link_of_several_currencies_is_not_filled_in_wrongly(new_person: NewPerson) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from base64 import b64decode
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -164,3 +165,61 @@ def test_defaults_of_a_client_id_are_changed_and_what_is_wrong_is_said_beside_it
     expect(developer.page.get_by_role("dialog")).to_have_count(0)
     now = developer.call("GET", f"/v1/client-ids/{client['id']}")
     assert (now["feePercentage"], now["feeAddress"]) == (None, None)
+
+
+def save(person: Person) -> None:
+    person.page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(person.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_key_is_changed_turned_off_and_on_and_only_what_was_changed_is_sent(developer: Person) -> None:
+    made = developer.call("POST", "/v1/api-keys", {"label": "Server", "scopes": ["requests:read", "audit:read"], "expiresAt": "2099-01-31T12:00:00Z"}, 201)
+    sent = list[Any]()
+    developer.page.on("request", lambda each: sent.append(each.post_data_json) if each.method == "PUT" else None)
+    developer.at("/keys").click("Change").fill("Name", "Till <b>").fill("IP ranges", "everywhere")
+    assert axe_findings(developer.page) == []
+    developer.page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(developer.page.locator("dialog .problem").first).to_contain_text("not an IP address or range")
+    developer.page.get_by_label("audit:read", exact=True).uncheck()
+    save(developer.fill("IP ranges", "203.0.113.0/24, 198.51.100.7"))
+    expect(developer.page.locator("tbody tr")).to_contain_text("Till <b>")
+    found = developer.call("GET", f"/v1/api-keys/{made['id']}")
+    assert (found["label"], found["scopes"], found["allowedIps"]) == ("Till <b>", ["requests:read"], ["203.0.113.0/24", "198.51.100.7/32"])
+    assert found["expiresAt"].startswith("2099-01-31T12:00:00") and "expiresAt" not in sent[-1]
+    developer.click("Change").page.get_by_label("In use").uncheck()
+    save(developer)
+    expect(developer.page.locator("tbody .badge")).to_have_text("Off")
+    assert sent[-1] == {"isActive": False}
+    developer.click("Change").fill("Ends on", "").page.get_by_label("In use").check()
+    save(developer)
+    assert sent[-1] == {"isActive": True, "expiresAt": None}
+    save(developer.click("Change"))
+    assert len(sent) == 4, "nothing is sent if nothing was changed"
+
+
+def test_a_client_id_has_its_name_domains_and_state_changed(developer: Person) -> None:
+    developer.at("/clients").click("Settings").fill("Name", "Till").fill("Domains of your pages", "https://till.example\nhttps://shop.example")
+    developer.sees("Without allowed payees a stranger can create links")
+    developer.page.get_by_label("In use").uncheck()
+    save(developer)
+    expect(developer.page.locator("tbody tr")).to_contain_text("Off")
+    (client,) = developer.call("GET", "/v1/client-ids")
+    assert (client["label"], client["allowedDomains"], client["status"]) == ("Till", ["https://till.example", "https://shop.example"], "inactive")
+    developer.click("Settings").fill("Domains of your pages", "").page.get_by_label("In use").check()
+    save(developer)
+    (client,) = developer.call("GET", "/v1/client-ids")
+    assert (client["allowedDomains"], client["status"]) == ([], "active")
+
+
+def test_a_webhook_has_its_events_changed(developer: Person) -> None:
+    made = developer.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook", "events": ["payment.confirmed"]}, 201)
+    developer.at(f"/webhook/{made['id']}").click("Change the events")
+    expect(developer.page.get_by_label("payment.confirmed", exact=True)).to_be_checked()
+    developer.page.get_by_label("payment.confirmed", exact=True).uncheck()
+    developer.page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(developer.page.get_by_role("dialog").get_by_role("alert")).to_have_text("Choose at least one event.")
+    developer.page.get_by_label("webhook.failing", exact=True).check()
+    save(developer)
+    developer.sees("webhook.failing")
+    (webhook,) = developer.call("GET", "/v1/webhook")
+    assert (webhook["events"], webhook["isActive"]) == (["webhook.failing"], True)

@@ -56,6 +56,20 @@ def test_it_opens_with_the_calls_of_a_short_list(stack: Stack, new_person: NewPe
     assert sorted(calls_of(stack, many, "", 8)[0]) == sorted(calls_of(stack, few, "", 8)[0])
 
 
+def test_all_that_a_filter_finds_is_added_up_when_somebody_asks_for_it(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    store_copies(person, 6_000)
+    shown(person, "/payments?network=sepolia").sees("Sum of the 25 shown: 312.5 fUSDC-sepolia")
+    asked = len(stack.asked)
+    person.click("Add up all").sees("Sum of all 6,000 that were found: 75,000 fUSDC-sepolia")
+    assert [each for each in stack.asked[asked:] if " /v" in each] == ["GET /v2/payments"] * 2
+    shown(person, "").sees("newest 1,000 payments").click("Read all")
+    expect(person.page.locator("main")).not_to_contain_text("newest 1,000 payments")
+    person.page.locator("summary", has_text="The same as a table").click()
+    sums = person.page.locator("[aria-labelledby=volume] tbody td:nth-child(2)").all_inner_texts()
+    assert sum(float(each.replace(",", "")) for each in sums) == 75_000
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [

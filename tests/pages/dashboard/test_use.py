@@ -21,7 +21,7 @@ from chalicelib.webhooks.deliveries.flows import deliver, fail
 from tests.fakes.world import PAYEE, PREFIX
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
-from tests.pages.dashboard.test_sign_in import fill_payment
+from tests.pages.dashboard.test_sign_in import fill_payment, signing
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.support.client import item
@@ -177,6 +177,14 @@ def test_a_colleague_is_invited_and_joins_with_the_role(new_person: NewPerson) -
     owner.page.get_by_role("row", name="bob@dashboard.example").get_by_role("button", name="Save").click()
     expect(owner.page.get_by_label("Role of bob@dashboard.example")).to_have_value("developer")
     bob.at("/keys").heading("API keys")
+    owner.click("Leave").page.get_by_role("dialog").get_by_role("button", name="Leave").click()
+    owner.sees("owner").click("Close").click("End sessions").page.get_by_role("dialog").get_by_role("button", name="End sessions").click()
+    expect(owner.page.get_by_role("dialog")).to_have_count(0)
+    assert bob.call("GET", "/v1/auth/me", expected=401)
+    bob.at().heading("Sign in").fill("E-mail address", "bob@dashboard.example").fill("Password", PASSWORD).click("Sign in").heading("Home")
+    bob.at("/team").click("Leave").page.get_by_role("dialog").get_by_role("button", name="Leave").click()
+    bob.heading("Sign in")
+    assert [each["role"] for each in owner.call("GET", "/v1/members")] == ["owner"]
 
 
 def test_a_webhook_is_made_tested_and_a_failed_delivery_sent_again(stack: Stack, new_person: NewPerson) -> None:
@@ -267,3 +275,16 @@ def sending_mail(stack: Stack) -> Iterator[Callable[[], str]]:
         with stack.lock:
             del os.environ["MAIL_SENDER"]
             restart()
+
+
+def test_who_signs_in_by_a_wallet_adds_an_address(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person(signing(Purse(stack.chain, "Shop wallet"))).at().click("Use Shop wallet").heading("Home")
+    person.at("/security").fill("E-mail address", "shop@dashboard.example").click("Add an address").sees("This service sends no e-mails")
+    with sending_mail(stack) as sent:
+        person.fill("E-mail address", "no address").click("Add an address")
+        expect(person.page.locator("form [role=alert]")).to_have_count(1)
+        person.fill("E-mail address", "shop@dashboard.example").click("Add an address").sees("A link was sent to shop@dashboard.example")
+        person.page.goto(sent())
+        person.heading("Confirm your address").click("Confirm address").sees("shop@dashboard.example")
+        person.at("/security").heading("Sign-in and sessions")
+        expect(person.page.get_by_role("row", name="shop@dashboard.example")).to_be_visible()

@@ -8,11 +8,12 @@ from chalicelib.base import money
 from chalicelib.base.money import Fee
 from chalicelib.payments.links.fees.rules import Bearer, FeePlan
 from chalicelib.payments.links.records import Flow
+from chalicelib.platform.http.client_choice import ClientChoice
 from chalicelib.platform.http.fields import Amount, form
-from chalicelib.platform.http.schemas import Input, Output
+from chalicelib.platform.http.schemas import Output
 
 
-class FeePreview(Input):
+class FeePreview(ClientChoice):
     amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
     currency: Annotated[str, StringConstraints(min_length=1), form("^[0-9A-Za-z]+(-[0-9a-z]+)*$", "dollar-token")] = (
         Field(description="An id, or a symbol such as USDC")

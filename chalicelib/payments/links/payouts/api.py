@@ -8,6 +8,7 @@ from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.payouts import flows
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
 from chalicelib.payments.links.schemas import NewLink, Redirect, SecurePaymentCreated
+from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Payee, Recipient, ShortText
 from chalicelib.platform.http.schemas import rule
 from chalicelib.platform.http.view import Call
@@ -50,8 +51,7 @@ class BatchPayouts(Redirect):
 
 
 def create_payout(call: Call[CreatePayout, None]) -> SecurePaymentCreated:
-    caller = call.caller
-    payable = flows.create(call.services, caller.owner, caller.session, call.body.draft())
+    payable = flows.create(call.services, owner_of(call), call.caller.session, call.body.draft())
     return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 
