@@ -19,8 +19,8 @@ from chalicelib.webhooks.endpoints.rules import CHOICES
 
 JOINED: Mapping[str, Sequence[str]] = {
     "dashboard.js": (
-        *("text.js", "csv.js", "api.js", "route.js", "parts.js", "proofs.js", "found.js", "told.js", "shell.js"),
-        "dashboard.js",
+        *("text.js", "csv.js", "api.js", "route.js", "components.js", "proofs.js", "payment_rows.js", "attention.js"),
+        *("shell.js", "dashboard.js"),
     ),
 }
 """The scripts of every view, which are served as one file; each view has a file of its own."""

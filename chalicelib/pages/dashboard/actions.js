@@ -3,9 +3,9 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, isTime, t } from "./text.js";
 import { Problem, call, may } from "./api.js";
-import { Accept } from "./parted.js";
+import { Accept } from "./partial_payments.js";
 import { RefundRequest } from "./refunds.js";
-import { Confirmed, Dialog, Field, Form, problemOf } from "./parts.js";
+import { Confirmed, Dialog, Field, Form, problemOf } from "./components.js";
 
 /** @param {any} props `link` is null for a request without one, `held` for one that is no commerce payment, whose own actions are with it; `again` reads them again. */
 export function Actions({ request, link, held, again }) {

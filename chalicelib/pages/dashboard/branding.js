@@ -5,7 +5,7 @@ import { clean, t } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Domain } from "./domain.js";
 import { Link } from "./route.js";
-import { Confirmed, Empty, Field, Form, Loaded, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Confirmed, Empty, Field, Form, Loaded, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const [LEAST_OF_TEXT, LEAST_OF_SIGNS, MOST_BYTES] = [4.5, 3, 32 * 1024];
 /** @type {Record<string, string>} */

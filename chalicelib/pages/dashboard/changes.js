@@ -3,7 +3,7 @@
 import { html } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
 import { call, chainName, may, me, query, waitsFor } from "./api.js";
-import { Badge, Confirmed, Empty, Name, Pages, Title } from "./parts.js";
+import { Badge, Confirmed, Empty, Name, Pages, Title } from "./components.js";
 
 const PAGE = 20;
 /** @type {Record<string, string>} */

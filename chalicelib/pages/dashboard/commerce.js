@@ -5,7 +5,7 @@ import { amount, clean, decimal, short, t, time, word } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { amountProblem, units } from "./drafts.js";
 import { Signing } from "./signing.js";
-import { Badge, Copy, Dialog, Field, Form, Money, problemOf, useKey } from "./parts.js";
+import { Badge, Copy, Dialog, Field, Form, Money, problemOf, useKey } from "./components.js";
 
 /** @param {any} held What was captured and not given back. The service takes it from the merchant, who has not had the fees. */
 function refundable(held) {

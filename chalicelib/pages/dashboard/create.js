@@ -4,11 +4,11 @@
 import { html, useEffect, useState } from "./vendor.js";
 import { amount, decimal, short, sum, t, time, word } from "./text.js";
 import { ESCROWS, Problem, call, may, me, networkName, query } from "./api.js";
-import { ClientChoice, readClients } from "./choosing.js";
-import { copyOf } from "./copied.js";
+import { ClientChoice, readClients } from "./client_choice.js";
+import { copyOf } from "./terms.js";
 import { FREQUENCIES, LINKS, NEW_ITEM, callOf, clientOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
-import { Made, finish } from "./made.js";
-import { Field, Form, Loaded, Name, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Made, finish } from "./result.js";
+import { Field, Form, Loaded, Name, Title, problemOf, useKey, useLoad } from "./components.js";
 
 const [PREVIEW_MS, MOST, LATEST] = [400, 50, "9999-12-31T23:59"];
 const FIATS = ["USD", "EUR"];

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const SCOPES = ["secure_payments", "requests", "payouts", "webhooks", "client_ids", "payee_destinations", "payers", "audit"].flatMap((each) => [`${each}:read`, `${each}:write`]);
 

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { call, may } from "./api.js";
-import { Badge, Confirmed, Copy, Field, Form, problemOf } from "./parts.js";
+import { Badge, Confirmed, Copy, Field, Form, problemOf } from "./components.js";
 
 /** @param {any} props `of` is the domain as the API answers it; null if there is none. */
 export function Domain({ path, client, of: domain, again }) {

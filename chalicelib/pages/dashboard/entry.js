@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
 import { BRAND, Problem, call, me, readMe } from "./api.js";
 import { Link, address, go, route } from "./route.js";
-import { Failure, Field, Form, Title, problemOf } from "./parts.js";
+import { Failure, Field, Form, Title, problemOf } from "./components.js";
 import { addPasskey, discoverWallets, hasPasskeys, provePasskey, signByWallet } from "./proofs.js";
 
 /** @param {any} props The frame of a view for who is not signed in. */

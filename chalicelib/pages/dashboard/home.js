@@ -3,10 +3,10 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, day, short, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
-import { PART, readAll, readPayments } from "./found.js";
+import { PART, readAll, readPayments } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isMispaid, isReturned } from "./told.js";
-import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./parts.js";
+import { failing, hasAnswered, isMispaid, isReturned } from "./attention.js";
+import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
 const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule

@@ -3,11 +3,11 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, sum, t, webAddress } from "./text.js";
 import { Problem, call } from "./api.js";
-import { ClientChoice, readClients } from "./choosing.js";
-import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./imported.js";
+import { ClientChoice, readClients } from "./client_choice.js";
+import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./payout_rows.js";
 import { Link } from "./route.js";
 import { TheLink } from "./requests.js";
-import { Field, Form, Loaded, Name, Table, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Field, Form, Loaded, Name, Table, Title, problemOf, useKey, useLoad } from "./components.js";
 
 const MOST_BYTES = 1_000_000;
 const TEMPLATE = "recipient,amount,currency\r\n0x0000000000000000000000000000000000000000,12.50,USDC-base\r\n";

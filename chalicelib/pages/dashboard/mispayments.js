@@ -4,10 +4,10 @@ import { html, useState } from "./vendor.js";
 import { amount, clean, short, t, time, word } from "./text.js";
 import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
-import { Accept, Rest } from "./parted.js";
+import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isMispaid, isReturned } from "./told.js";
-import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./parts.js";
+import { isMispaid, isReturned } from "./attention.js";
+import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
 const [PAGE, MANY] = [25, 100];
 const WITH_REFUND = ["duplicate", "wrong_token", "over"];

@@ -3,9 +3,9 @@
 import { html, useState } from "./vendor.js";
 import { amount, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
-import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./found.js";
+import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./payment_rows.js";
 import { Link, address, go } from "./route.js";
-import { Badge, Empty, Failure, Field, Form, Hash, Money, Name, Pages, Table, Title } from "./parts.js";
+import { Badge, Empty, Failure, Field, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];

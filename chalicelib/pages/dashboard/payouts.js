@@ -7,7 +7,7 @@ import { addressProblem } from "./drafts.js";
 import { Link, address, go } from "./route.js";
 import { discoverWallets } from "./proofs.js";
 import { TheLink } from "./requests.js";
-import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./parts.js";
+import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./components.js";
 
 const [PAGE, MOST_IN_BATCH] = [25, 30];
 

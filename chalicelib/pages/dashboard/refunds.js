@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { amount, clean, t } from "./text.js";
 import { call } from "./api.js";
 import { Signing } from "./signing.js";
-import { Copy, Dialog, Field, Form, problemOf } from "./parts.js";
+import { Copy, Dialog, Field, Form, problemOf } from "./components.js";
 
 /** @param {any} props Asks for a refund of a request, of all that is left or of a part, and has it signed. */
 export function RefundRequest({ request, done }) {

@@ -6,10 +6,10 @@ import { ROOT, call, may, query } from "./api.js";
 import { Link, address, go } from "./route.js";
 import { Actions } from "./actions.js";
 import { Held, readHeld } from "./commerce.js";
-import { pause } from "./looking.js";
+import { pause } from "./refresh.js";
 import { mailAgain } from "./mails.js";
 import { Timeline } from "./timeline.js";
-import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./parts.js";
+import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./components.js";
 
 const [LATEST_MS, PAGE, EVENTS] = [30_000, 25, 20];
 const STATUSES = ["created", "partially_paid", "paid", "processing", "failed", "cancelled"];

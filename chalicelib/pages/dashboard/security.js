@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { call, me, readMe } from "./api.js";
-import { Badge, Confirmed, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./parts.js";
+import { Badge, Confirmed, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./components.js";
 import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
 
 const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Sessions} />`;

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, short, t, time, word } from "./text.js";
 import { call, chainName, may, me, query, readMe } from "./api.js";
-import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const PAGE = 50;
 const ROLES_OFFERED = ["admin", "finance", "support", "developer", "viewer", "owner"];

@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { clean, short, t } from "./text.js";
 import { Problem, call } from "./api.js";
 import { discoverWallets } from "./proofs.js";
-import { Copy, Failure, Hash, Loaded, useLoad } from "./parts.js";
+import { Copy, Failure, Hash, Loaded, useLoad } from "./components.js";
 
 const [LOOK_MS, LOOKS] = [2_000, 150];
 /** @typedef {{ to: string, data: string, value: any, feeLimit?: number | null }} Transaction As the API gives it. */

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, t } from "./text.js";
 import { API, SIGNATURE, call, me, query } from "./api.js";
-import { Field, Loaded, Title, useLoad } from "./parts.js";
+import { Field, Loaded, Title, useLoad } from "./components.js";
 
 const LANGUAGES = ["curl", "python", "node"];
 

@@ -4,11 +4,11 @@ import { html } from "./vendor.js";
 import { amount, clean, short, t, time, word } from "./text.js";
 import { call, may, networkName } from "./api.js";
 import { fromUnits } from "./commerce.js";
-import { nextLook } from "./looking.js";
+import { nextLook } from "./refresh.js";
 import { Link } from "./route.js";
-import { Rest } from "./parted.js";
+import { Rest } from "./partial_payments.js";
 import { RefundTransfer } from "./refunds.js";
-import { Badge, Failure, Form, Hash, Name, useLoad, useLook } from "./parts.js";
+import { Badge, Failure, Form, Hash, Name, useLoad, useLook } from "./components.js";
 
 /** @param {any} payment */
 const stated = (payment) => payment.statedAmount && t("timeline.stated", { amount: amount(payment.statedAmount) });

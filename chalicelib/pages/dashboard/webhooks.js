@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, isTime, t, time, word } from "./text.js";
 import { EVENTS, Problem, call, may, query } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./parts.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const PAGE = 20;
 const OVERLAPS = ["24", "72", "1", "0"]; // hours

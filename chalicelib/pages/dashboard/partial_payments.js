@@ -3,7 +3,7 @@
 import { html } from "./vendor.js";
 import { amount, clean, t } from "./text.js";
 import { call } from "./api.js";
-import { Confirmed, Copy } from "./parts.js";
+import { Confirmed, Copy } from "./components.js";
 
 /** @param {any} props Accepts what is paid of a request as full payment. */
 export function Accept({ request, done }) {

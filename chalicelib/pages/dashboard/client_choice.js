@@ -3,7 +3,7 @@
 import { html } from "./vendor.js";
 import { clean, t } from "./text.js";
 import { call, may } from "./api.js";
-import { Field } from "./parts.js";
+import { Field } from "./components.js";
 
 /** @returns {Promise<any[]>} The client ids of the account that are in use; none for who may not read them. */
 export const readClients = async () =>

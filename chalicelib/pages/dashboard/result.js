@@ -6,7 +6,7 @@ import { call } from "./api.js";
 import { Link } from "./route.js";
 import { LINKS, itemsOf } from "./drafts.js";
 import { mailTo } from "./mails.js";
-import { Field } from "./parts.js";
+import { Field } from "./components.js";
 import { TheLink } from "./requests.js";
 
 /** @param {any} draft @param {any} result What was created, with its expiry and note, which are calls of their own: `undone` says of each why it was not set. */
