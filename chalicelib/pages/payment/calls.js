@@ -163,14 +163,6 @@ export async function isBack(payment, note) {
   return Boolean(hash) || !(note.isDoubted || SAYS_NOTHING.includes(state));
 }
 
-/** Whether the transaction that failed is the account's own with the nonce of the batch, which is over then. */
-export async function isOver(payment, { txHash, wallet, nonce }) {
-  const ask = () => payment.session.request("eth_getTransactionByHash", [txHash]);
-  const found = await within(STATUS_MS, ask).catch(() => null);
-  const isOwn = String(found?.from).toLowerCase() === wallet && Number(found.nonce) === nonce;
-  return isOwn;
-}
-
 function keepHash({ app }, note, hash) {
   note.sentAt ??= Date.now();
   app.notes.write(Object.assign(note, { txHash: hash }));

@@ -62,13 +62,20 @@ export class Follower {
     if (end === "never") return this.askPayer({ ...note, isDoubted: true, isUncounted: true });
     if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
-      const batches = note.batch && (await this.app.asset("calls.js"));
-      if (batches && !(await batches.isOver(payment, note))) return batches.foreign(payment, note);
+      const isOver = await this.isOver(note);
+      if (!isOver && note.batch) return (await this.app.asset("calls.js")).foreign(payment, note);
+      if (!isOver) return this.askPayer({ ...note, isDoubted: true, isForeign: true });
       this.app.notes.undo(note);
       await giveBack(this.app, note);
       payment.views.problem("failed", () => ({ body: [transaction(this.app, note.txHash, payment.chain)] }));
     }
     return end;
+  }
+
+  // A wallet may name a transaction that is not the one that it has sent.
+  /** Whether the transaction of a note, which has failed, is the one that was asked for: nothing was paid then. */
+  async isOver(note) {
+    return !isPayment(note) || note.nonce === null || this.session.isOwn(note).catch(() => false);
   }
 
   // Its answer changes nothing here: what became of the transaction is read from the chain.
@@ -273,7 +280,7 @@ export class Follower {
       const isHere = await this.isOn(note.chainId);
       const receipt = isHere && note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
       const isDeep = receipt?.confirmations >= chain.depth;
-      if (receipt?.status === "failed" && isDeep && !note.batch) return app.notes.undo(note), "free";
+      if (receipt?.status === "failed" && isDeep && !note.batch && (await this.isOver(note))) return app.notes.undo(note), "free";
       const isUncounted = receipt?.status === "success" && isDeep && (await this.checkRecorded(note, "deepAt")) === "never";
       const isLate = receipt === null && Date.now() >= due(note); // in no block that could be read
       const reason = isUncounted ? "uncounted" : isLate && !(isHere && (await this.pending(note))) ? "late" : null;
