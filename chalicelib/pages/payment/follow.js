@@ -6,7 +6,7 @@ import { chainOf } from "./identity.js";
 import { sentHere } from "./link.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
-import { giveBack, keepClaim } from "./claims.js";
+import { claimAgain, giveBack, keepClaim } from "./claims.js";
 
 // In milliseconds, but for the last two.
 const FAST = { first: 3_000, most: 30_000 }; // between two checks of a transaction
@@ -233,6 +233,8 @@ export class Follower {
     const { payment } = this;
     const { notes } = this.app;
     if (!isPayment(note)) return this.again(note);
+    const refused = await this.claimAgain(note);
+    if (["settled", "left"].includes(refused)) return refused;
     notes.write(note);
     const consent = { isSure: false, isWanted: false };
     const patience = note.batch || note.nonce === null ? AGAIN_AFTER : AGAIN_SOON;
@@ -259,6 +261,13 @@ export class Follower {
     if (end === "again") return await giveBack(this.app, note), notes.release(note), payment.prepareAgain();
     if (end.code) payment.showError(end);
     return end;
+  }
+
+  // Nobody is told to confirm what another device may be asked for.
+  /** As claimAgain of claims.js; without an answer of the service it says not to confirm until there is one. */
+  claimAgain(note) {
+    const ask = () => claimAgain(this.app, note);
+    return ask().catch(() => (this.payment.views.withdrawn(), this.until(() => ask().then((end) => end ?? "free"))));
   }
 
   /** Waits for a payment that was begun here by another link to one of these requests; its own page follows it. */
