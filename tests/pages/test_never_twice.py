@@ -473,6 +473,19 @@ def test_the_failure_of_another_transaction_is_none_of_the_payment(
     assert len(purse.sent) == 1
 
 
+def test_of_two_hashes_that_a_wallet_answers_the_first_is_followed(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    other = something_else(stack, Purse(stack.chain))
+    purse.says[SENT] = lambda asked: {"result": purse.send(asked), "again": other}
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    assert (visitor.note(token) or {})["txHash"] == purse.sent[0]
+    stack.settle()
+    visitor.reach("completed").shows(purse.sent[0][:10])
+    assert purse.asked.count(SENT) == 1
+
+
 def test_notes_that_this_page_does_not_write_are_none(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     token = stack.shop.link(native())
     visitor = new_visitor(purse).open(token).connect(purse)
