@@ -52,13 +52,13 @@ export async function giveBack(app, note) {
 }
 
 // By a timer of its own, as `poll` stands still while the page is hidden, and the wallet may be in front of it.
-/** Prolongs the claim of a note, until the service refuses that, which calls `lost`. Returns a stop function. */
+/** Prolongs the claim of a note, until the service refuses that or does not answer before its end, which calls `lost`. Returns a stop function. */
 export function keepClaim(app, { claim: claimed }, lost = () => {}) {
   const timer = claimed && setInterval(async () => {
     if (app.now() < claimed.until - RENEWED_BEFORE) return;
     const { status, body } = await ask(app, claimed.calls).catch(() => ({ status: 0 }));
     if (status === 200 && Number.isSafeInteger(body.signingEndsAt)) claimed.until = body.signingEndsAt * 1_000;
-    else if (status) void (clearInterval(timer), lost());
+    else if (status || app.now() >= claimed.until) void (clearInterval(timer), lost());
   }, LOOKS_EVERY);
   return () => clearInterval(timer);
 }
