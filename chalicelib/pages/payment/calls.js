@@ -187,6 +187,8 @@ export async function follow(payment, note) {
     return lost >= (isKnown ? LOST_AFTER : 1) && "lost"; // never while it says `pending`
   }).finally(stop);
   if (end === "named") return payment.follower.follow(note);
+  // A wallet that has not answered may still ask, whatever it says of an id that it was only given.
+  if (end === "failed" && !batch.answered) return payment.follower.askPayer({ ...note, isDoubted: true });
   if (end === "failed") return handleFailure(payment, note);
   if (end === "lost") return payment.follower.askPayer(note);
   if (["partly", "never"].includes(end)) return payment.follower.askPayer({ ...note, isDoubted: true });
