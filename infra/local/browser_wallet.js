@@ -1,5 +1,6 @@
 // A wallet as a page meets it: announced by EIP-6963, TIP-6963, as window.ethereum alone, or as Safe's app around it.
-// What it answers comes from outside the page: askWallet(name, method, params) gives { result }, { error } or { hang: true }.
+// What it answers comes from outside the page: askWallet(name, method, params) gives { result }, { error } or { hang: true };
+// with `again` it answers that besides.
 // Called with { name, rdns, how: "announced" | "injected" | "tron" | "framed", key } before any script of the page.
 
 ({ name, rdns, how, key }) => {
@@ -16,7 +17,8 @@
   const heard = {};
   const provider = {
     async request({ method, params = [] }) {
-      const { result, error, hang } = await window.askWallet(name, method, params);
+      const { result, error, hang, again } = await window.askWallet(name, method, params);
+      if (again) return { then: (answer) => void (answer(result), answer(again)) };
       if (hang) return new Promise(() => {});
       if (typeof error === "string") throw error; // some wallets refuse in words alone
       if (error) throw Object.assign(new Error(error.message), error);

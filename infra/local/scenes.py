@@ -273,6 +273,10 @@ _IN_A_BLOCK = {"eth_getTransactionReceipt": _receipt("0x1", 100)}
 _DEEP = {"eth_getTransactionReceipt": _receipt("0x1", 90)}
 _HEARD_OF = {"eth_getTransactionByHash": {"result": {"hash": HASH}}}
 _TAKEN = {"eth_getTransactionCount": {"result": "0x2"}}
+_FAILED = {
+    "eth_getTransactionReceipt": _receipt("0x0", 90),
+    "eth_getTransactionByHash": {"result": {"hash": HASH, "from": WALLET, "nonce": "0x1"}},
+}
 _UNHEARD_OF = {"eth_getTransactionByHash": {"result": None}}
 _POOR = {"error": {"code": -32000, "message": "insufficient funds for gas * price + value"}}
 _PHONE = 'Object.defineProperty(navigator, "userAgent", { get: () => "Mozilla/5.0 (Linux; Android 16; Phone)" });'
@@ -378,7 +382,7 @@ SCENES: dict[str, Scene] = {
     "settling": Scene("settling", says=_DEEP, note=note_of(), waits=True),
     "away-chain": Scene("away-chain", says={"eth_chainId": {"result": "0x1"}}, note=note_of(), waits=True),
     "unanswered": Scene("silent", says={"eth_chainId": error_of(4100)}, note=note_of(), waits=True),
-    "failed": Scene("failed", says={"eth_getTransactionReceipt": _receipt("0x0", 90)}, note=note_of(), waits=True),
+    "failed": Scene("failed", says=_FAILED, note=note_of(), waits=True),
     "doubt": Scene("doubt", says=_TAKEN, note=note_of(txHash=None), waits=True),
     "asked": Scene("asked", note=note_of(txHash=None, startedAt=0, code="failed", detail="insufficient funds for gas")),
     "asked-early": Scene("asked", note=note_of(txHash=None, startedAt=4_070_908_800_000)),

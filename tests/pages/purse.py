@@ -128,8 +128,9 @@ class SafePurse(Purse):
 FRAMING_PAGE = """<!doctype html><title>Safe</title><script>
 addEventListener("message", async ({ source, origin, data: { id, method, params } }) => {
   if (!method) return;
-  const { result, error } = await askWallet("Safe", method, [params]);
+  const { result, error, again } = await askWallet("Safe", method, [params]);
   const answer = error ? { success: false, error: error.message } : { success: true, data: result };
   source.postMessage({ id, version: "9.1.0", ...answer }, origin);
+  if (again) source.postMessage({ id, version: "9.1.0", success: true, data: again }, origin);
 });
 </script><iframe src="PAGE" width="800" height="900"></iframe>"""

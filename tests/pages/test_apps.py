@@ -88,7 +88,7 @@ def test_each_network_has_an_app_and_tronlink_is_for_tron_alone(network: str) ->
 @pytest.mark.parametrize("token", [TOKEN, *HOSTILE])
 def test_an_app_opens_exactly_this_page_and_nothing_else(network: str, token: str) -> None:
     """Whatever else the address has is left out: another token, a language, a fragment."""
-    for page in ("https://pay.example:8443/a&b=c/", PAGE, f"{PAGE}&lang=de&token=other#/x?y=z&token=1"):
+    for page in ("https://pay.example:8443/a&b=c/", "https://pay.example:8443/", PAGE, f"{PAGE}&lang=de&token=other#/x?y=z&token=1"):
         for name, link in links(network, page, token).items():
             assert link.startswith(HOSTS[name]) and "#" not in link and not set(' "<>\\\n') & set(link)
             address = urlsplit(OPENED[name](link))
@@ -99,6 +99,13 @@ def test_an_app_opens_exactly_this_page_and_nothing_else(network: str, token: st
 
 def test_a_real_token_is_the_same_for_an_app_that_decodes_once_more() -> None:
     assert all(unquote(OPENED[name](link)) == PAGE for name, link in links("base").items())
+
+
+@pytest.mark.parametrize("network", ["mainnet", "sepolia"])
+def test_an_app_that_leaves_out_the_slash_after_a_path_is_offered_at_the_root_alone(network: str) -> None:
+    """Of such an address the page would not find its scripts."""
+    assert "MetaMask" in links(network)
+    assert "MetaMask" not in links(network, f"https://pay.example/prod/?token={TOKEN}")
 
 
 def test_a_page_without_https_has_none() -> None:

@@ -30,5 +30,10 @@ def test_it_is_lost_once_the_service_refuses(status: int) -> None:
     assert kept(until=600, answers=[status]) == ([230], True)
 
 
+def test_it_is_lost_at_its_end_if_the_service_does_not_answer_before() -> None:
+    """Another device may have it by then."""
+    assert kept(until=600, answers=[503]) == ([*range(230, 301, 10)], True)
+
+
 def test_nothing_is_asked_after_it_was_stopped() -> None:
     assert kept(until=600, stops=200) == ([], False)

@@ -452,6 +452,40 @@ def test_a_failure_is_believed_when_it_is_deep(stack: Stack, purse: Purse, new_v
     visitor.reach("failed")
 
 
+@pytest.mark.parametrize("whose", ["another account's", "an earlier one"])
+def test_the_failure_of_another_transaction_is_none_of_the_payment(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, whose: str
+) -> None:
+    """The wallet has sent the payment, which no block has yet, and names a transaction that failed before."""
+    token, other = stack.shop.link(native()), Purse(stack.chain)
+    sender = other if whose == "another account's" else purse
+    failed = stack.chain.send_as(sender.address, {"to": FUSDC, "value": "0x1", "data": "0x"})
+    stack.mine(20)
+    assert stack.chain.receipt(failed)["status"] == "0x0"
+    purse.says[SENT] = lambda asked: purse.send(asked) and {"result": failed}
+    visitor = new_visitor(purse).open(token).connect(purse)
+    with by_hand(stack.chain):
+        visitor.pay("unclear").reload("unclear")
+        assert not visitor.can_pay() and visitor.button("Start again").is_disabled()
+        new_visitor(other).open(token, "claimed")
+    stack.settle()
+    visitor.reach("completed")
+    assert len(purse.sent) == 1
+
+
+def test_of_two_hashes_that_a_wallet_answers_the_first_is_followed(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    token = stack.shop.link(native())
+    other = something_else(stack, Purse(stack.chain))
+    purse.says[SENT] = lambda asked: {"result": purse.send(asked), "again": other}
+    visitor = new_visitor(purse).open(token).connect(purse).pay("confirming")
+    assert (visitor.note(token) or {})["txHash"] == purse.sent[0]
+    stack.settle()
+    visitor.reach("completed").shows(purse.sent[0][:10])
+    assert purse.asked.count(SENT) == 1
+
+
 def test_notes_that_this_page_does_not_write_are_none(stack: Stack, purse: Purse, new_visitor: NewVisitor) -> None:
     token = stack.shop.link(native())
     visitor = new_visitor(purse).open(token).connect(purse)

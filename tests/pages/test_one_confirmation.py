@@ -453,6 +453,28 @@ def test_a_failure_of_somebody_else_is_none_of_the_payment(
     new_visitor().open(token, others)
 
 
+def test_what_a_wallet_has_not_answered_is_not_over_by_its_word(stack: Stack, new_visitor: NewVisitor) -> None:
+    """It may still ask: nobody else is offered the payment."""
+    purse, token = SafeBatchPurse(stack.chain), stack.shop.link()
+    purse.says[CALLS] = HANGS
+    purse.says[STATUS] = {"result": {"version": "2.0.0", "id": "0x01", "status": 400, "atomic": True}}
+    visitor = offered(new_visitor(purse).open(token), purse).pay("signing")
+    visitor.until(lambda: CALLS in purse.asked).reload("asked")
+    assert visitor.button("Start again").is_disabled()
+    new_visitor().open(token, "claimed")
+
+
+def test_of_two_ids_that_a_wallet_answers_the_first_is_followed(stack: Stack, new_visitor: NewVisitor) -> None:
+    purse, token = BatchPurse(stack.chain), stack.shop.link()
+    ledger = ledger_of(stack, purse)
+    purse.says[CALLS] = lambda asked: {"result": purse.make(asked), "again": {"id": "0xother"}}
+    visitor = offered(new_visitor(purse).open(token), purse).pay("confirming")
+    assert (visitor.note(token) or {})["batch"]["answered"] in purse.made
+    stack.settle()
+    visitor.reach("completed")
+    assert (purse.asked.count(CALLS), ledger.moved()) == (1, DUE)
+
+
 def test_a_batch_that_was_not_made_can_be_tried_again(stack: Stack, new_visitor: NewVisitor) -> None:
     """The account is no contract yet, so that its number of transactions shows that it has sent nothing."""
     purse, token = BatchPurse(stack.chain, "ready"), stack.shop.link()

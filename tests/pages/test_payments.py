@@ -105,6 +105,17 @@ def test_payouts_combined_are_paid_in_one(
     assert ledger.moved() == {FUSDC: [-12_500_000, 10_000_000, 2_500_000]}
 
 
+def test_of_two_hashes_that_a_safe_answers_the_first_is_waited_for(stack: Stack, new_visitor: NewVisitor) -> None:
+    token, safe = stack.shop.link(), SafePurse(stack.chain)
+    propose = safe._result
+    safe.says["sendTransactions"] = lambda *asked: {
+        "result": propose("sendTransactions", [*asked]), "again": {"safeTxHash": "0x" + "ab" * 32}
+    }  # fmt: skip
+    visitor = new_visitor(safe).open_in_safe(token, "review").pay("safe")
+    assert visitor.frame.locator("#safe-hash").input_value() == safe.safe.hash(safe.proposed[0])
+    assert len(safe.proposed) == 1
+
+
 def test_a_safe_proposes_its_owners_sign_and_the_page_waits_for_them(stack: Stack, new_visitor: NewVisitor) -> None:
     token = stack.shop.link()
     safe = SafePurse(stack.chain)

@@ -9,10 +9,10 @@ from playwright.sync_api import Route
 from infra.local.chain import Chain
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse
+from tests.pages.purse import BUSY, HANGS, OK, REJECTS, UNKNOWN_CHAIN, Purse, SafePurse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.visitor import without_policy
-from tests.support.items import native
+from tests.support.items import native, tron
 from tests.support.rehearsed import rehearsed
 from tests.support.stored_links import complete, expire, pay_part
 
@@ -259,6 +259,36 @@ def test_a_wallet_that_is_locked_meanwhile_is_named_as_that(stack: Stack, purse:
     visitor.emit(purse, "accountsChanged", [])
     stack.settle()
     visitor.reach("completed").shows("Payment complete")
+
+
+LOCK = """isLocked => {
+  addEventListener("TIP6963:announceProvider", ({ detail: { provider: { tronWeb } } }) => {
+    window.unlocked ??= tronWeb.defaultAddress;
+    tronWeb.defaultAddress = isLocked ? { hex: false, base58: false } : window.unlocked;
+  }, { once: true });
+  dispatchEvent(new Event("TIP6963:requestProvider"));
+}"""
+"""As TronLink's tronWeb says that it is locked."""
+
+
+def test_a_tron_wallet_that_is_locked_is_named_as_that(
+    stack: Stack, tron_purse: TronPurse, new_visitor: NewVisitor
+) -> None:
+    """Before it is asked to sign, and while the page is open; what was sent is followed all the same."""
+    visitor = new_visitor(tron_purse).open(stack.shop.link(tron())).connect(tron_purse)
+    visitor.page.evaluate(LOCK, True)
+    visitor.pay("choose").shows("Your wallet is locked or no longer connected to this page.")
+    visitor.page.evaluate(LOCK, False)
+    visitor.connect(tron_purse)
+    visitor.page.evaluate(LOCK, True)
+    visitor.emit(tron_purse, "accountsChanged", [])
+    visitor.reach("choose").shows("Your wallet is locked or no longer connected to this page.")
+    visitor.page.evaluate(LOCK, False)
+    visitor.connect(tron_purse).pay("confirming")
+    visitor.page.evaluate(LOCK, True)
+    visitor.emit(tron_purse, "accountsChanged", [])
+    stack.settle("tron")
+    visitor.reach("completed")
 
 
 @rehearsed

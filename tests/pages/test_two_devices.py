@@ -196,6 +196,37 @@ def test_who_comes_back_after_the_claim_is_told_not_to_confirm_while_another_dev
     phone.reach("withdrawn").shows("reject it there")
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+def test_who_was_told_not_to_confirm_is_not_told_otherwise_when_the_page_stops_waiting_for_the_wallet(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, is_away: bool
+) -> None:
+    """A wallet that has not answered in ten minutes is a question to the payer; not while another device is asked."""
+    token, other = stack.shop.link(native()), Purse(stack.chain)
+    purse.says[SENT] = other.says[SENT] = HANGS
+    phone = new_visitor(purse)
+    phone.context.clock.install()
+    phone.open(token).connect(purse).pay_unanswered(purse)
+    lapse(token)  # while the phone sleeps
+    computer = new_visitor(other).open(token).connect(other).pay_unanswered(other)
+    phone.page.clock.fast_forward(360_000)
+    phone.reach("withdrawn")
+    lost = list[str]()
+    if is_away:
+        phone.context.route("**/v2/**", lambda route: (lost.append(route.request.url), route.abort()))
+    seen = "window.seen = []; new MutationObserver(() => seen.push(main.dataset.state)).observe(main, { attributes: true })"
+    phone.page.evaluate(f"const main = document.getElementById('main'); {seen}")
+    phone.page.clock.fast_forward(300_000)
+    if is_away:
+        phone.until(lambda: any(each.endswith("/signing") for each in lost)).reach("withdrawn").context.unroute("**/v2/**")
+        phone.page.clock.run_for(60_000)
+    phone.reach("claimed")
+    assert "asked" not in phone.page.evaluate("seen")
+    computer.page.close()
+    lapse(token)  # nothing came of it
+    phone.page.clock.run_for(60_000)
+    phone.reach("asked").shows("confirm or reject it there")
+
+
 @rehearsed
 def test_whoever_has_allowed_the_escrow_holds_nobody_up_once_his_wallet_has_sent_that(
     stack: Stack, purse: Purse, new_visitor: NewVisitor

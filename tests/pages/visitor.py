@@ -36,15 +36,14 @@ def without_policy(reply: APIResponse) -> dict[str, str]:
 
 
 def axe_findings(page: Page) -> list[str]:
-    """What axe holds to be serious or critical, in light and, of contrast, in dark."""
+    """What axe finds, in light and, of contrast, in dark."""
     page.evaluate(f"window.axe || (() => {{{axe_script()}}})()")
     found = []
     for theme, kind, values in (("light", "tag", _TAGS), ("dark", "rule", ["color-contrast"])):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
         run = {"runOnly": {"type": kind, "values": values}, "resultTypes": ["violations"], "iframes": False}
         violations = page.evaluate("run => axe.run(document, run).then(({ violations }) => violations)", run)
-        grave = [each for each in violations if each["impact"] in ("serious", "critical")]
-        found += [f"{theme}: {each['id']}: {node['html']}" for each in grave for node in each["nodes"]]
+        found += [f"{theme}: {each['id']}: {node['html']}" for each in violations for node in each["nodes"]]
     return found
 
 _WATCH_PRESS = """() => {

@@ -25,7 +25,9 @@ export function linksOf(network, page, token) {
   const url = encodeURIComponent(address);
   const forms = { bare: address.slice("https://".length), url, twice: encodeURIComponent(url) };
   const href = (link) => link.replace(/\{(\w+)\}/, (hole, form) => forms[form]);
-  return APPS.filter(([, , networks]) => networks.split(" ").includes(network)).map(([name, link]) => ({ name, href: href(link) }));
+  // MetaMask's app, whose link has {bare}, leaves out the slash after a path: the page would not find its scripts.
+  const opens = ([, link, networks]) => networks.split(" ").includes(network) && (pathname === "/" || !link.includes("{bare}"));
+  return APPS.filter(opens).map(([name, link]) => ({ name, href: href(link) }));
 }
 
 /** The same as a list, and what to do with another app; null if there are none. */

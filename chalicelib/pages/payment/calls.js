@@ -163,14 +163,6 @@ export async function isBack(payment, note) {
   return Boolean(hash) || !(note.isDoubted || SAYS_NOTHING.includes(state));
 }
 
-/** Whether the transaction that failed is the account's own with the nonce of the batch, which is over then. */
-export async function isOver(payment, { txHash, wallet, nonce }) {
-  const ask = () => payment.session.request("eth_getTransactionByHash", [txHash]);
-  const found = await within(STATUS_MS, ask).catch(() => null);
-  const isOwn = String(found?.from).toLowerCase() === wallet && Number(found.nonce) === nonce;
-  return isOwn;
-}
-
 function keepHash({ app }, note, hash) {
   note.sentAt ??= Date.now();
   app.notes.write(Object.assign(note, { txHash: hash }));
@@ -195,6 +187,8 @@ export async function follow(payment, note) {
     return lost >= (isKnown ? LOST_AFTER : 1) && "lost"; // never while it says `pending`
   }).finally(stop);
   if (end === "named") return payment.follower.follow(note);
+  // A wallet that has not answered may still ask, whatever it says of an id that it was only given.
+  if (end === "failed" && !batch.answered) return payment.follower.askPayer({ ...note, isDoubted: true });
   if (end === "failed") return handleFailure(payment, note);
   if (end === "lost") return payment.follower.askPayer(note);
   if (["partly", "never"].includes(end)) return payment.follower.askPayer({ ...note, isDoubted: true });

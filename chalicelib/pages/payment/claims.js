@@ -19,13 +19,29 @@ export async function claim({ app, chain, address, isSafe }, steps) {
   const calls = `0x${hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
   const response = await ask(app, calls);
   const { status, body } = response;
-  if (status === 200) {
-    app.need(isLike(body.callsId, /^0x[0-9a-f]{64}$/) && Number.isSafeInteger(body.signingEndsAt));
-    return { id: body.callsId, calls, until: body.signingEndsAt * 1_000 };
-  }
+  if (status !== 200) return settle(app, response);
+  app.need(isLike(body.callsId, /^0x[0-9a-f]{64}$/) && Number.isSafeInteger(body.signingEndsAt));
+  return { id: body.callsId, calls, until: body.signingEndsAt * 1_000 };
+}
+
+/** Shows why a claim is refused, if the link has ended or another device is asked: `settled`; else null. */
+async function settle(app, response) {
+  const { status, body } = response;
   if (app.commerce && status !== 423) return (await app.refresh()) ? "settled" : null; // the escrow's events say how it ended
   const isEnd = status === 423 || status === 403 || (status === 409 && body.status === "completed");
   return isEnd && (await app.settle(app.outcomeOf(response))) ? "settled" : null;
+}
+
+/** Claims again what a note has claimed, if its claim may be over: returns `settled` if that is refused, else null. */
+export async function claimAgain(app, note) {
+  const { claim: claimed } = note;
+  if (!claimed || (!note.isWithdrawn && app.now() < claimed.until)) return null;
+  const response = await ask(app, claimed.calls);
+  note.isWithdrawn = false;
+  const { status, body } = response;
+  if (status !== 200 || !Number.isSafeInteger(body.signingEndsAt)) return (note.claim = null), settle(app, response);
+  claimed.until = body.signingEndsAt * 1_000;
+  return null;
 }
 
 /** Gives the claim of a note back, which is not prolonged any more; without an answer it ends by itself. */
@@ -36,13 +52,13 @@ export async function giveBack(app, note) {
 }
 
 // By a timer of its own, as `poll` stands still while the page is hidden, and the wallet may be in front of it.
-/** Prolongs the claim of a note, until the service refuses that, which calls `lost`. Returns a stop function. */
+/** Prolongs the claim of a note, until the service refuses that or does not answer before its end, which calls `lost`. Returns a stop function. */
 export function keepClaim(app, { claim: claimed }, lost = () => {}) {
   const timer = claimed && setInterval(async () => {
     if (app.now() < claimed.until - RENEWED_BEFORE) return;
     const { status, body } = await ask(app, claimed.calls).catch(() => ({ status: 0 }));
     if (status === 200 && Number.isSafeInteger(body.signingEndsAt)) claimed.until = body.signingEndsAt * 1_000;
-    else if (status) void (clearInterval(timer), lost());
+    else if (status || app.now() >= claimed.until) void (clearInterval(timer), lost());
   }, LOOKS_EVERY);
   return () => clearInterval(timer);
 }

@@ -6,7 +6,7 @@ import { chainOf } from "./identity.js";
 import { sentHere } from "./link.js";
 import { isPayment } from "./notes.js";
 import { poll } from "./poll.js";
-import { giveBack, keepClaim } from "./claims.js";
+import { claimAgain, giveBack, keepClaim } from "./claims.js";
 
 // In milliseconds, but for the last two.
 const FAST = { first: 3_000, most: 30_000 }; // between two checks of a transaction
@@ -62,13 +62,20 @@ export class Follower {
     if (end === "never") return this.askPayer({ ...note, isDoubted: true, isUncounted: true });
     if (end === "done") this.app.notes.over(note);
     if (end === "failed") {
-      const batches = note.batch && (await this.app.asset("calls.js"));
-      if (batches && !(await batches.isOver(payment, note))) return batches.foreign(payment, note);
+      const isOver = await this.isOver(note);
+      if (!isOver && note.batch) return (await this.app.asset("calls.js")).foreign(payment, note);
+      if (!isOver) return this.askPayer({ ...note, isDoubted: true, isForeign: true });
       this.app.notes.undo(note);
       await giveBack(this.app, note);
       payment.views.problem("failed", () => ({ body: [transaction(this.app, note.txHash, payment.chain)] }));
     }
     return end;
+  }
+
+  // A wallet may name a transaction that is not the one that it has sent.
+  /** Whether the transaction of a note, which has failed, is the one that was asked for: nothing was paid then. */
+  async isOver(note) {
+    return !isPayment(note) || note.nonce === null || this.session.isOwn(note).catch(() => false);
   }
 
   // Its answer changes nothing here: what became of the transaction is read from the chain.
@@ -226,6 +233,8 @@ export class Follower {
     const { payment } = this;
     const { notes } = this.app;
     if (!isPayment(note)) return this.again(note);
+    const refused = await this.claimAgain(note);
+    if (["settled", "left"].includes(refused)) return refused;
     notes.write(note);
     const consent = { isSure: false, isWanted: false };
     const patience = note.batch || note.nonce === null ? AGAIN_AFTER : AGAIN_SOON;
@@ -254,6 +263,13 @@ export class Follower {
     return end;
   }
 
+  // Nobody is told to confirm what another device may be asked for.
+  /** As claimAgain of claims.js; without an answer of the service it says not to confirm until there is one. */
+  claimAgain(note) {
+    const ask = () => claimAgain(this.app, note);
+    return ask().catch(() => (this.payment.views.withdrawn(), this.until(() => ask().then((end) => end ?? "free"))));
+  }
+
   /** Waits for a payment that was begun here by another link to one of these requests; its own page follows it. */
   async waitFor(twin) {
     const { payment } = this;
@@ -273,7 +289,7 @@ export class Follower {
       const isHere = await this.isOn(note.chainId);
       const receipt = isHere && note.txHash ? await session.receipt(note.txHash, chain).catch(() => undefined) : null;
       const isDeep = receipt?.confirmations >= chain.depth;
-      if (receipt?.status === "failed" && isDeep && !note.batch) return app.notes.undo(note), "free";
+      if (receipt?.status === "failed" && isDeep && !note.batch && (await this.isOver(note))) return app.notes.undo(note), "free";
       const isUncounted = receipt?.status === "success" && isDeep && (await this.checkRecorded(note, "deepAt")) === "never";
       const isLate = receipt === null && Date.now() >= due(note); // in no block that could be read
       const reason = isUncounted ? "uncounted" : isLate && !(isHere && (await this.pending(note))) ? "late" : null;

@@ -1,7 +1,7 @@
 // Sessions of connected EVM wallets and Safes: chain, signatures, receipts.
 //
 // Session: { address, family, chainId(), onChange(callback) -> stop(), ensureChain(chain), send(transaction, chain),
-//            receipt(hash, chain), isKnown(hash), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
+//            receipt(hash, chain), isKnown(hash), isOwn(note), nonce(block), hasCode(), sent(transaction), call({ to, data }) }
 //   callback gets "account", "chain", or "disconnect", also for a wallet that is locked;
 //   send returns the hash, or for a Safe's list { safeTxHash };
 //   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
@@ -9,6 +9,7 @@
 //   wallet's own errors and without a limit of time; demand(chain) throws unless account and chain are as before;
 //   hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction that its node shows in
 //   the newest block or among those that wait, or null;
+//   isOwn: whether the transaction of a note is its wallet's own with the nonce that was next; not on Tron;
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;
 //   receipt: { status: "success" | "failed", block, confirmations } or null; on Tron 0 confirmations until it is final.
 
@@ -133,6 +134,10 @@ async function addChain(ask, target, chain) {
 function reading(ask, chainId) {
   return {
     isKnown: async (hash) => Boolean(await ask("eth_getTransactionByHash", [hash])),
+    async isOwn({ txHash, wallet, nonce }) {
+      const found = await ask("eth_getTransactionByHash", [txHash]);
+      return String(found?.from).toLowerCase() === wallet && Number(found.nonce) === nonce;
+    },
     async receipt(hash, chain) {
       await demandChain(chainId, chain); // on another chain the transaction is unknown and would count as lost
       const receipt = await ask("eth_getTransactionReceipt", [hash]);
