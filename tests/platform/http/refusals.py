@@ -55,6 +55,7 @@ _BRANDING = {
     "has a contrast of": "the contrast of two colours",
     "must be a safe https URL": "hosts that no URL parser takes",
 }
+_CHOICE = {"must be an active client ID": "which client ids the account has"}
 _REDIRECT = {"must be a safe http": "characters that are not seen, and hosts that no URL parser takes"}
 _ROUTE = {
     **_ADDRESS,
@@ -114,6 +115,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "add_payment_details": _CAP,
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
+        **_CHOICE,
         **_NAME,
         "payee is required": "whether the client id is bound to a destination",
         "payer is the payee": "two fields that are equal",
@@ -152,6 +154,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "fit into one transaction": "the gas of the payments",
     },
     "create_commerce_payment": {
+        **_CHOICE,
         "There is no escrow|cannot be held": "the networks of the currencies",
         "(amount|maxAmount) is larger|maxAmount must not": "sums, and 2^120",
         "Expiry must|minFeeBps must": "the time, and the order of two numbers",
@@ -174,6 +177,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "cancel_request": {"is part of a link|is a period of": "what the request is"},
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
+        **_CHOICE,
         **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid": "what the catalogue has, and what can be converted",
@@ -185,6 +189,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_CURRENCY,
     },
     "create_payout": {
+        **_CHOICE,
         **_NAME,
         "network and currency have to agree": "the network of the currency",
         "is the recipient": "two fields that are equal",
@@ -192,7 +197,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_FEE,
         **_CURRENCY,
     },
-    "preview_fees": _CURRENCY,
+    "preview_fees": {**_CHOICE, **_CURRENCY},
     "create_multicall_payout": _PAYOUTS,
     "batch_payouts": {**_REDIRECT, **_PAYOUTS},
     "read_secure_payment": _ADDRESS,
