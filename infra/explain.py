@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from chalicelib.chains.calldata.explanations.calls import HEX, explain_data, wording_of
+from chalicelib.chains.calldata.explanations.calls import bytes_of, explain_data, wording_of
 from chalicelib.chains.calldata.explanations.parts import Explanation
 
 
@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command line: prints what a call does, or one sentence on stderr with exit code 2."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if HEX.fullmatch(options.data) is None:
+    try:
+        bytes_of(options.data)
+    except ValueError:
         parser.error("the data must be 0x and an even number of hexadecimal digits")
     if options.value < 0:
         parser.error("the value must not be negative")

@@ -31,6 +31,13 @@ def evm_address(text: str) -> str:
     return checksummed
 
 
+def evm_address_of(raw: bytes) -> str:
+    """Returns the EIP-55 text of an EVM address from its 20 bytes."""
+    if len(raw) != 20:
+        raise ValueError("an address has 20 bytes")
+    return _eip55(raw.hex())
+
+
 def tron_address(text: str) -> str:
     """Returns the text unchanged if it is a Tron address (base58check of 0x41 and 20 bytes), else raises BadRequest.
 
@@ -63,6 +70,7 @@ def address_of_family(text: str, family: str) -> str:
     return tron_address(text) if family == "tron" else evm_address(text)
 
 
+@lru_cache(maxsize=4096)
 def address_bytes(text: str) -> bytes:
     """Returns the 20 bytes of an EVM or Tron address. Raises ValueError or BadRequest if it is not a valid one."""
     if not text.startswith("0x"):

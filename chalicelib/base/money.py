@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import NewType
 
 from chalicelib.base.errors import BadRequest
@@ -67,10 +68,12 @@ def format_amount(value: int, decimals: int) -> str:
     if value < 0:
         raise ValueError("an amount is never negative")
     digits = str(value).rjust(decimals + 1, "0")
-    whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :].rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
+    point = len(digits) - decimals
+    fraction = digits[point:].rstrip("0")
+    return f"{digits[:point]}.{fraction}" if fraction else digits[:point]
 
 
+@lru_cache(maxsize=256)
 def parse_percentage(text: str) -> Decimal:
     """Returns the exact value of a fee percentage from `0` to `100` (specification, Limits). Raises BadRequest."""
     match = _PLAIN_DECIMAL.fullmatch(text)

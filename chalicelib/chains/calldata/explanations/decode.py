@@ -4,10 +4,11 @@ Canonical means that each dynamic value begins where the part before it ends, pa
 Different bytes never decode to the same call, so the decoded call is exactly the one that is signed.
 """
 
+from functools import cache
 from typing import Any
 
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.calldata.abi import WORD, bytes_tail, read_uint
+from chalicelib.chains.calldata.abi import WORD, read_uint
 
 SELECTOR = 4
 
@@ -37,6 +38,7 @@ NUMBERS = {
     "bool": 1,
 }
 """The bits of each type of number; a bool is one of one bit, and bytes32 are read as one."""
+_BITS: dict[str, int] = {**NUMBERS, "address": 160}
 
 
 def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:
@@ -50,6 +52,7 @@ def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:
     return values
 
 
+@cache
 def type_text(kind: Kind) -> str:
     """The type as Solidity writes it: `(uint256,address[])[]`."""
     if isinstance(kind, Array):
@@ -61,22 +64,22 @@ def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any
     """Decodes the values at `start` and returns them with their end: one word each, then the dynamic values."""
     values: list[Any] = []
     end = start + WORD * len(kinds)
-    for index, kind in enumerate(kinds):
-        offset = start + WORD * index
-        word = read_uint(data, offset)
-        if isinstance(kind, str) and kind in NUMBERS:
-            if word >> NUMBERS[kind]:
-                raise ValueError(f"a word is not a {kind}")
-            values.append(word)
-        elif kind == "address":
-            if word >> 160:
-                raise ValueError("a word is not an address")
-            values.append(data[offset + 12 : offset + WORD])
-        elif word != end - start:
-            raise ValueError("an argument is not where it belongs")
-        else:
+    if end > len(data):
+        raise ValueError("the ABI data is shorter than it says")
+    offset = start
+    for kind in kinds:
+        word = int.from_bytes(data[offset : offset + WORD], "big")
+        bits = _BITS.get(kind) if type(kind) is str else None
+        if bits is None:
+            if word != end - start:
+                raise ValueError("an argument is not where it belongs")
             value, end = _dynamic(kind, data, end)
             values.append(value)
+        elif word >> bits:
+            raise ValueError(f"a word is not {'an' if kind == 'address' else 'a'} {kind}")
+        else:
+            values.append(data[offset + 12 : offset + WORD] if kind == "address" else word)
+        offset += WORD
     return tuple(values), end
 
 
@@ -89,8 +92,8 @@ def _dynamic(kind: Kind, data: bytes, start: int) -> tuple[Any, int]:
         raise ValueError("the ABI data is shorter than it says")
     if isinstance(kind, Array):
         return _struct((kind.of,) * length, data, first)
-    raw = data[first : first + length]
-    end = start + len(bytes_tail(raw))
-    if data[start:end] != bytes_tail(raw):
+    end = first + length + -length % WORD
+    raw, padding = data[first : first + length], data[first + length : end]
+    if len(padding) != -length % WORD or any(padding):
         raise ValueError("bytes are not padded with zeros")
     return raw, end

@@ -1,5 +1,7 @@
 """The contract functions whose calls are explained, by selector, with the names that their contracts use."""
 
+from functools import cached_property
+
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import members
 from chalicelib.chains.calldata.bridges import lifi
@@ -52,6 +54,10 @@ class Function:
     contract: str | None
     name: str
     parameters: tuple[tuple[str, Kind], ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.parameters)
 
 
 FUNCTIONS = {

@@ -1,18 +1,17 @@
 """The parts of an explanation, and how one is made of a decoded call."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.calldata.explanations.decode import NUMBERS, Kind, type_text
+from chalicelib.chains.calldata.explanations.decode import Kind, type_text
 from chalicelib.chains.calldata.explanations.functions import Function
 from chalicelib.chains.calldata.explanations.wording import Wording
 from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
 
 
-@frozen
-class Argument:
+class Argument(NamedTuple):
     """One argument: its Solidity type, its value as text, and for some values a readable form such as `12.5 USDC`."""
 
     name: str
@@ -79,12 +78,12 @@ def expect_event(
 ) -> ExpectedEvent:
     """The event that a proxy will emit. Raises ValueError for a reference or fee that this package would not write."""
     values, contract = call.values, call.function.contract or ""
-    fee, reference = values["_feeAmount"], values["_paymentReference"]
+    fee, receiver, reference = values["_feeAmount"], values["_feeAddress"], values["_paymentReference"]
     if len(reference) != REFERENCE_LENGTH:
         raise ValueError("its payment reference has another length")
-    if fee and not any(values["_feeAddress"]):
+    if fee and not any(receiver):
         raise ValueError("its fee goes to nobody")
-    paid = (call.address("_to"), amount, fee, call.address("_feeAddress"), "0x" + reference.hex())
+    paid = (call.address("_to"), amount, fee, call.words.address(receiver), f"0x{reference.hex()}")
     return ExpectedEvent(name, contract, call.words.address_of_contract(contract), token, *paid, conversion)
 
 
@@ -96,21 +95,22 @@ def explanation_of(
     calls: tuple[Explanation, ...] = (),
 ) -> Explanation:
     """The explanation of a call; `human` has the readable forms of arguments by their names."""
-    arguments = tuple(
-        Argument(name, type_text(kind), _text(call.words, kind, call.values[name]), human.get(name))
+    words, values = call.words, call.values
+    arguments = [
+        Argument(name, type_text(kind), _text(words, kind, values[name]), human.get(name))
         for name, kind in call.function.parameters
-    )
-    contract = call.function.contract or contract_name(call.words, call.to)
-    value = call.value, call.words.human(call.value, call.words.coin)
-    return Explanation(call.to, contract, call.function.name, arguments, *value, summary, event, calls)
+    ]
+    contract = call.function.contract or contract_name(words, call.to)
+    value = call.value, words.human(call.value, words.coin)
+    return Explanation(call.to, contract, call.function.name, tuple(arguments), *value, summary, event, calls)
 
 
 def _text(words: Wording, kind: Kind, value: Any) -> str:
     """A value as text: decimal numbers, hex for up to 65 bytes, only the length of longer ones and lists."""
+    if isinstance(value, int):
+        return str(value)
     if kind == "address":
         return words.address(value)
-    if isinstance(kind, str) and kind in NUMBERS:
-        return str(value)
     if kind == "bytes":
         return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
     if isinstance(kind, tuple):

@@ -46,16 +46,12 @@ def _payment(call: DecodedCall) -> Explanation:
     words, event = call.words, _event(call)
     token = words.coin if event.token is None else words.token_at(event.token)
 
-    def amount_text(units: int) -> str:
-        return format_spent(words, event.token, units)
-
-    fee = f"with {amount_text(event.fee_amount)} fee to {event.fee_address}" if event.fee_amount else "without a fee"
-    human: dict[str, str | None] = {
-        "_tokenAddress": token.symbol if token else None,
-        "_amount": words.human(event.amount, token),
-        "_feeAmount": words.human(event.fee_amount, token),
-    }
-    summary = f"Pay {amount_text(event.amount)} to {event.payee} {fee}, reference {event.payment_reference}"
+    amount, fee_amount = words.human(event.amount, token), words.human(event.fee_amount, token)
+    paid, fee = amount or format_spent(words, event.token, event.amount), "without a fee"
+    if event.fee_amount:
+        fee = f"with {fee_amount or format_spent(words, event.token, event.fee_amount)} fee to {event.fee_address}"
+    human = {"_tokenAddress": token.symbol if token else None, "_amount": amount, "_feeAmount": fee_amount}
+    summary = f"Pay {paid} to {event.payee} {fee}, reference {event.payment_reference}"
     return explanation_of(call, summary, human, event)
 
 
@@ -152,9 +148,8 @@ def batch_tron(call: DecodedCall) -> Explanation:
 
 def _decode_call_of_proxy(words: Wording, function: Function, values: tuple[Any, ...], value: int = 0) -> DecodedCall:
     """The call of a proxy that the batch contract makes."""
-    names = (name for name, _ in function.parameters)
     proxy = words.address_of_contract(function.contract or "")
-    return DecodedCall(words, proxy, function, dict(zip(names, values, strict=True)), value)
+    return DecodedCall(words, proxy, function, dict(zip(function.names, values, strict=True)), value)
 
 
 def _batch(call: DecodedCall, payments: list[DecodedCall]) -> Explanation:

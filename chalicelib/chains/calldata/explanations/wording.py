@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from chalicelib.base.addresses import address_of_family, evm_address, same_address, tron_address_of
+from chalicelib.base.addresses import address_of_family, evm_address_of, same_address, tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import MAX_UINT256, format_amount
 from chalicelib.chains.catalogue.contracts import (
@@ -40,12 +40,17 @@ class Wording:
         self._deployed = {name: address for name, address in there.items() if name not in _NOT_SIGNED_FOR}
         if escrow is not None:
             self._deployed |= escrow.names
+        # a batch names the same payees, token and fee address again and again
+        self._addresses: dict[bytes, str] = {}
+        self._tokens: dict[str, Token | None] = {}
 
     def address(self, raw: bytes) -> str:
         """The 20 bytes of an address as text: EIP-55, or base58 on Tron."""
-        if self.network and self.network.family == "tron":
-            return tron_address_of(raw)
-        return evm_address("0x" + raw.hex())
+        known = self._addresses.get(raw)
+        if known is None:
+            is_tron = self.network is not None and self.network.family == "tron"
+            known = self._addresses[raw] = tron_address_of(raw) if is_tron else evm_address_of(raw)
+        return known
 
     def canonical(self, address: str) -> str:
         """The address in the network's spelling. Raises ValueError if it is not an address of the network."""
@@ -65,8 +70,12 @@ class Wording:
 
     def token_at(self, address: str | None) -> Token | None:
         """The listed token with this contract address; None for the native coin, which has no contract."""
-        token = token_at(self.network.name, address) if self.network and address else None
-        return None if token is None or token.is_native else token
+        if self.network is None or not address:
+            return None
+        if address not in self._tokens:
+            token = token_at(self.network.name, address)
+            self._tokens[address] = None if token is None or token.is_native else token
+        return self._tokens[address]
 
     def is_coin(self, address: str) -> bool:
         """Whether this is the hash of the native coin. True without a network, as it is not known."""
