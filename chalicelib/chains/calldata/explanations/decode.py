@@ -76,7 +76,7 @@ def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any
             value, end = _dynamic(kind, data, end)
             values.append(value)
         elif word >> bits:
-            raise ValueError(f"a word is not {'an' if kind == 'address' else 'a'} {kind}")
+            raise ValueError(f"a word is too large for {kind}")
         else:
             values.append(data[offset + 12 : offset + WORD] if kind == "address" else word)
         offset += WORD

@@ -282,7 +282,7 @@ def test_a_number_is_told_up_to_the_largest_of_its_type(member: int, kind: str, 
     largest = shown(2**bits - 1)
     assert (kind, str(2**bits - 1)) in [(each.type, each.value) for each in largest.arguments]
     if bits < 256:
-        assert f"; a word is not a {kind}; " in shown(2**bits).summary
+        assert f"; a word is too large for {kind}; " in shown(2**bits).summary
 
 
 @pytest.mark.parametrize("length", [64, 66])
