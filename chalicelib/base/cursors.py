@@ -36,8 +36,10 @@ def cursor_of(position: Position, scope: Sequence[str]) -> str:
     return urlsafe_b64encode(_check(text, scope) + text.encode()).decode().rstrip("=")
 
 
-def position_of(cursor: str, scope: Sequence[str], ways: Container[tuple[str, ...]] = ((),)) -> Position:
-    """The position of a cursor. `ways` are the `indexes` that it can have in this list.
+def position_of(
+    cursor: str, scope: Sequence[str], ways: Container[tuple[str, ...]] = ((),), field: str = "cursor"
+) -> Position:
+    """The position of a cursor. `ways` are the `indexes` that it can have in this list, `field` is what sends it.
 
     Raises ValidationFailed if it was altered, made by somebody else, or belongs to another list.
     """
@@ -49,7 +51,7 @@ def position_of(cursor: str, scope: Sequence[str], ways: Container[tuple[str, ..
     is_own = raw[:_CHECK_BYTES] == _check(text, scope) and cursor == urlsafe_b64encode(raw).decode().rstrip("=")
     position = _parse_position(text) if is_own else None
     if position is None or position.indexes not in ways:
-        raise ValidationFailed((Problem(("cursor",), _REFUSED),))
+        raise ValidationFailed((Problem((field,), _REFUSED),))
     return position
 
 

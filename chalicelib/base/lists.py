@@ -78,10 +78,8 @@ class Span:
 
 @frozen
 class Found(Generic[T]):
-    """Records of a span, the newest first. `end` is the place up to which it was read, None if there is nothing below.
-
-    Below `end` there may be more records, and below the last record if `end` is its place.
-    """
+    """Records of a span, in the order in which it was read. `end` is the place up to which that was, None if it was to
+    its end. Beyond `end` there may be more records."""
 
     records: tuple[T, ...]
     end: str | None
@@ -90,6 +88,11 @@ class Found(Generic[T]):
 def below(place: str) -> str:
     """The last place below `place_of`, for the `last` of a span that goes on there."""
     return place[:-1] + chr(ord(place[-1]) - 1) + LAST_SORT_KEY
+
+
+def above(place: str) -> str:
+    """The first place above `place_of` or `place_at`, for the `first` of a span that goes on there."""
+    return f"{place}{FIRST_SORT_KEY}"
 
 
 def day_of(instant: datetime) -> str:

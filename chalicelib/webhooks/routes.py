@@ -24,8 +24,11 @@ ROUTES = {
         ),
         Operation("DELETE", "/v1/webhook/{webhook_id}", "delete_webhook", _CALLERS, scope="webhooks:write"),
     ),
-    "deliveries.api": (
+    "events.api": (
         Operation("GET", "/v1/webhook/events", "list_events", _SECRETS, scope="webhooks:read"),
+        Operation("GET", "/v2/events", "list_next_events", _SECRETS, scope="webhooks:read"),
+    ),
+    "deliveries.api": (
         Operation(
             "GET", "/v1/webhook/events/{event_id}/deliveries", "list_deliveries_of_event", _SECRETS,
             scope="webhooks:read",

@@ -5,11 +5,12 @@ anchor, its operationId. Schemas have the anchor `schema-<name>`, error statuses
 `credential-<name>`, events `event-<kind>`, and groups `group-<name>`.
 """
 
+import html
 import json
 import re
 import shlex
 from collections.abc import Iterator
-from html import escape
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -18,6 +19,8 @@ from chalicelib.platform.http.documents import EXAMPLE_URL
 from chalicelib.platform.http.errors import phrase_of
 
 Json = dict[str, Any]
+escape = partial(html.escape, quote=False)
+"""Text between tags; there is none of the document within a tag, where quotes would have to be escaped, too."""
 _STYLE, _SCRIPT = Path(__file__).with_name("reference.css"), Path(__file__).with_name("reference.js")
 SAMPLES = Path(__file__).with_name("samples")
 _LANGUAGES = {"py": "Python", "ts": "TypeScript"}

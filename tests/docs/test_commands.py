@@ -13,8 +13,8 @@ from tests.docs.documents import ALL, DOCS, IDS, Document
 from tests.support.served_page import FACTS, Served, serving
 
 ROOT = DOCS["api"].path.parents[1]
-RUNNERS = ("curl", "infra.explain", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
-"""What the shell blocks are run by: test_use.py, the tests below, test_admin.py for what operators run on a stage, and test_structure.py
+RUNNERS = ("curl", "infra.explain", "infra.listen", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
+"""What the shell blocks are run by: test_use.py, the tests below, webhooks/test_listen.py, test_admin.py for what operators run on a stage, and test_structure.py
 for what `make` offers."""
 
 

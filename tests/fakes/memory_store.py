@@ -102,8 +102,14 @@ class MemoryStore(Store):
         return [self._records[Key(table, pk, sk)] for sk in self._sorted.get((table, pk), ()) if sk.split("#")[0] in wanted]
 
     def newest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
+        return self._first_of(cls, span, self._span(cls, span), limit)
+
+    def oldest(self, cls: type[Any], span: Span, limit: int, queries: int = 1) -> Found[Any]:
+        return self._first_of(cls, span, self._span(cls, span)[::-1], limit)
+
+    def _first_of(self, cls: type[Any], span: Span, keys: Sequence[Key], limit: int) -> Found[Any]:
         self._count("Query", f"{cls.KEY.table}/index/{span.list.index}")
-        listed = [self._records[key] for key in self._span(cls, span)]
+        listed = [self._records[key] for key in keys]
         return Found(tuple(listed[:limit]), listed[limit - 1].listed_at if len(listed) > limit else None)
 
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:

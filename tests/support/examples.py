@@ -482,6 +482,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v1/webhook/{webhook_id}/secret"): example(WEBHOOK),
     ("DELETE", "/v1/webhook/{webhook_id}"): example(WEBHOOK),
     ("GET", "/v1/webhook/events"): example(before=has_event),
+    ("GET", "/v2/events"): example(before=has_event),
     ("GET", "/v1/webhook/events/{event_id}/deliveries"): example({"event_id": a_delivered_event}),
     ("GET", "/v1/webhook/{webhook_id}/deliveries"): example(
         {"webhook_id": lambda owner, way: a_failed_delivery(owner, way).webhook_id}

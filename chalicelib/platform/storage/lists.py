@@ -12,13 +12,17 @@ _DENSE = 4
 """A query of a list of which something is left out looks at first at so many records for each that is wanted."""
 
 
-def read(query: Query, span: Span, limit: int, queries: int) -> tuple[list[Attributes], str | None]:
-    """Up to `limit` items of a span, the newest first, and the place up to which it was read (`Found.end`)."""
+def read(
+    query: Query, span: Span, limit: int, queries: int, *, oldest_first: bool = False
+) -> tuple[list[Attributes], str | None]:
+    """Up to `limit` items of a span, the newest first unless `oldest_first`, and the place up to which it was read
+    (`Found.end`)."""
     items, start = list[Attributes](), dict[str, Any]()
     if span.first > span.last:  # DynamoDB refuses to look for what is between them
         return items, None
     for turn in range(queries):
-        response = query(**_parameters(span), **_split_budget(span, limit + 1, turn), **start)
+        budget = _split_budget(span, limit + 1, turn)
+        response = query(**_parameters(span), ScanIndexForward=oldest_first, **budget, **start)
         items += response["Items"]
         start = {"ExclusiveStartKey": last} if (last := response.get("LastEvaluatedKey")) else {}
         if len(items) > limit or not start:
@@ -43,7 +47,7 @@ def count(query: Query, span: Span, queries: int) -> tuple[int, bool]:
 
 
 def _parameters(span: Span) -> dict[str, Any]:
-    """The parameters of a query that reads a span from its last place."""
+    """The parameters of a query that reads a span."""
     values = {":name": span.list.name, ":first": span.first, ":last": span.last}
     conditions = []
     for number, alternatives in enumerate(span.within):
@@ -56,7 +60,6 @@ def _parameters(span: Span) -> dict[str, Any]:
         "IndexName": span.list.index,
         "KeyConditionExpression": f"{span.list.index} = :name AND listed_at BETWEEN :first AND :last",
         "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
-        "ScanIndexForward": False,
         **({"FilterExpression": " AND ".join(conditions)} if conditions else {}),
     }
 

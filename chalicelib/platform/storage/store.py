@@ -238,6 +238,11 @@ class Store:
         items, end = lists.read(self._query_of(cls), span, limit, queries)
         return Found(tuple(stored_items.record_of(cls, item) for item in items), end)
 
+    def oldest(self, cls: type[T], span: Span, limit: int, queries: int = 1) -> Found[T]:
+        """Up to `limit` records of a span of a list, the oldest first, by at most `queries` queries; as `newest`."""
+        items, end = lists.read(self._query_of(cls), span, limit, queries, oldest_first=True)
+        return Found(tuple(stored_items.record_of(cls, item) for item in items), end)
+
     def count_listed(self, cls: type[Record], span: Span, queries: int) -> tuple[int, bool]:
         """The number of records in a span of a list, by one query for each MB, and whether it is exact.
 

@@ -1,14 +1,10 @@
 """Views of deliveries: tests, what was delivered, and sending it again. Whose webhooks are meant: endpoints/api.py."""
 
 from chalicelib.platform.http.view import Call
-from chalicelib.platform.storage.pages import Listing as ListQuery
-from chalicelib.platform.storage.pages import page_after
 from chalicelib.webhooks.deliveries import flows, reading, schemas
 from chalicelib.webhooks.deliveries.records import Listing
 from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
-from chalicelib.webhooks.records import EVENTS, Event
-from chalicelib.webhooks.sealed_bodies import body_of
 
 
 def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
@@ -18,15 +14,6 @@ def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
     )
     where = "GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered"
     return schemas.TestAnswer(sent=queued, failed=0, queued=queued, message=f"Queued; {where}")
-
-
-def list_events(call: Call[None, schemas.EventsQuery]) -> schemas.EventsPage:
-    query = call.query
-    values = {"by_request": query.requestId, "by_kind": query.kind}
-    wanted = ListQuery(call.caller.account_id, EVENTS, values, query.first, query.last)
-    page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
-    events = [schemas.EventAnswer.of(each, body_of(call.services, each)) for each in page.records]
-    return schemas.EventsPage(events=events, nextCursor=page.cursor)
 
 
 def list_deliveries_of_event(call: Call[None, None]) -> schemas.EventDeliveries:

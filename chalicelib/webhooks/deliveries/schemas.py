@@ -1,17 +1,15 @@
 """Models of tests, deliveries and their attempts."""
 
-import json
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
 from chalicelib.platform.http.fields import Limit, form
-from chalicelib.platform.http.schemas import Dated, Output, iso_or_none
+from chalicelib.platform.http.schemas import Output, iso_or_none
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 from chalicelib.webhooks.kinds import KINDS
-from chalicelib.webhooks.records import Event
 
 Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
@@ -35,37 +33,6 @@ class DeliveriesQuery(ClientIdChoice):
     )
     cursor: Cursor | None = Field(None, description="nextCursor of the page before")
     limit: Limit = Field(20, description="Deliveries on a page")
-
-
-class EventsQuery(Dated):
-    kind: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        None, description="Only events of this kind"
-    )
-    requestId: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
-        None, description="Only events about this request"
-    )
-    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
-    limit: Limit = Field(20, description="Events on a page")
-
-
-class EventAnswer(Output):
-    id: str
-    kind: str
-    clientId: str | None = Field(description="That of the link or request; null if it has none")
-    createdAt: str
-    announced: bool = Field(description="Whether its deliveries are made")
-    body: dict[str, Any] = Field(description="As webhooks receive it; empty if the person that it is about was erased")
-
-    @classmethod
-    def of(cls, event: Event, body: str | None) -> Self:
-        return cls.from_record(event, id=event.event_id, announced=event.published, body=json.loads(body or "{}"))
-
-
-class EventsPage(Output):
-    """Newest first. `nextCursor` is null on the last page."""
-
-    events: list[EventAnswer]
-    nextCursor: str | None
 
 
 class AttemptAnswer(Output):

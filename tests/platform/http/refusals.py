@@ -278,6 +278,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "list_archived_requests": {"cursor is not one of this list": _LIST["cursor is not one of this list"]},
     "look_up_secure_payment": _LIST,
     "list_events": _LIST,
+    "list_next_events": {"after is not one of this list": _LIST["cursor is not one of this list"], **_LIST},
     "read_audit": {"cursor is not one of this list": "base64 of an id"},
     "redeliver_failed": {"since": "dates that a calendar does not have"},
     "read_signing_data": _ROUTE,

@@ -92,7 +92,7 @@ class Records:
             [store.query_mixed((kind,), first.pk), store.head(kind, first.pk, None, 1), store.head(kind, first.pk, first.sk, 2)],
             [page.records if hasattr(page, "records") else page[0] for page in pages],  # type: ignore[attr-defined]
             [[key for key in found if self.name in key.pk] for found in due],
-            [store.newest(Payment, each, limit, 3) for each in (span, *lists) for limit in (1, 9)],
+            [read(Payment, each, limit, 3) for read in (store.newest, store.oldest) for each in (span, *lists) for limit in (1, 9)],
             [store.count_listed(Payment, each, 2) for each in (span, *lists)],
             store.get(type(self.day), self.day.key),
         ]

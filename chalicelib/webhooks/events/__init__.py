@@ -1,0 +1,1 @@
+"""Reading the events of an account."""
