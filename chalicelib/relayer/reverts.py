@@ -99,6 +99,21 @@ def after_outcome(
     return after if after != before else None
 
 
+def undo_outcome(
+    known: Reverts | None, name: str, transaction: RelayedTransaction, status: CallStatus, now: datetime
+) -> Reverts:
+    """The count of a payer's reverts after a fork has taken the outcome `status` of a call back, which is open again.
+    What `after_outcome` has added for it is subtracted, as its next outcome adds that again."""
+    before = known or Reverts(transaction.network, name, 0, now)
+    after = before.with_open_calls((*before.open_calls, transaction.call_key))
+    if status is CallStatus.SUCCEEDED:
+        return replace(after, successes=max(after.successes - 1, 0))
+    if status is CallStatus.REVERTED and after.reverted_call == transaction.call_key:
+        count = after.count if len(transaction.reverts_of) > 1 else max(after.count - 1, 0)
+        return replace(after, count=count, until=after.until and after.until - _DAY, reverted_call=None)
+    return after
+
+
 def is_payers(transaction: RelayedTransaction) -> bool:
     """Whether a transaction counts among the reverts of payers, not among those of an account of this service."""
     return transaction.reverts_of[0].startswith(_PAYER)
