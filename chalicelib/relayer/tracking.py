@@ -11,10 +11,10 @@ offers too little, waits for that key, with an alarm.
 Each step is one conditional write, before anything is sent: two checks at once, or one after a crash, repeat nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -36,7 +36,7 @@ from chalicelib.relayer.holdings.records import Holding
 from chalicelib.relayer.holdings.rules import Place, book_changes, is_counted
 from chalicelib.relayer.keys.signer import Signer, signers_of
 from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Reverts, Sender
-from chalicelib.relayer.reverts import after_outcome, is_payers
+from chalicelib.relayer.reverts import after_outcome, is_payers, undo_outcome
 from chalicelib.relayer.sending import send, sign_and_send
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _ITEMS, _MOST_ITEMS = 4, 80
 """The most that closing a transaction writes beside the counts of its payers, and that parts of one transaction of the
 database have: there are sums of a few tokens, too."""
 _SIGNED_AT_ONCE = 25
+Change = Callable[[Reverts | None, str, RelayedTransaction, CallStatus, datetime], Reverts | None]
+"""What an outcome changes in the count of reverts of a payer or account, by its name."""
 
 
 def track(services: Services, network: str) -> bool:
@@ -136,7 +138,7 @@ def _reopen(
     found = store.transactions_from(services.store, network, progress.sender, nonce, following.WINDOW)
     calls = store.calls(services.store, [each.call_key for each in found])
     lost = [
-        following.reopen_transaction(each, call, now)
+        (each, call)
         for each in found
         if each.closed_at is not None
         and (call := calls.get(each.call_key)) is not None
@@ -151,7 +153,7 @@ def _reopen(
     reopened = replace(progress, open_from=min(progress.open_from, lost[0][0].nonce), unused_to=max(before, 0))
     progress = services.store.write(reopened)
     for part in _written_together(lost):
-        _write(services, part, sign=1)
+        _write(services, [following.reopen_transaction(*each, now) for each in part], sign=1, undone=part)
     return progress
 
 
@@ -169,22 +171,22 @@ def _written_together(pairs: Sequence[Finished]) -> Iterator[Sequence[Finished]]
 
 
 @retry_conflicts(5)  # calls of the same payers may be submitted at the same moment
-def _write(services: Services, pairs: Sequence[Finished], sign: int) -> None:
+def _write(services: Services, pairs: Sequence[Finished], sign: int, undone: Sequence[Finished] = ()) -> None:
     """Writes transactions with their calls, and counts what these take from wallets (-1: not any more), and what the
-    service's account holds by their outcomes; that the payers of calls that have ended have no open one any more. A
-    read if that changes, and one for the payers."""
+    service's account holds by their outcomes; that the payers of calls that have ended have no open one any more, or of
+    those whose outcome is `undone` have it again. A read if that changes, and one for the payers."""
     counted = [(each, is_counted(each, call.status)) for each, call in pairs]
     changes = [(each, counts) for each, counts in counted if counts != each.is_counted]
     booking = book_changes(_entries(services, changes), changes, services.clock())
     transactions = [replace(each, is_counted=counts) for each, counts in counted]
     added = [Add(*each) for each in (*rules.counts_of_taken(transactions, sign), *booking.sums)]
-    payers = _after_outcomes(services, [each for each in pairs if is_payers(each[0])])
+    ended, change = (undone, undo_outcome) if undone else (pairs, after_outcome)
+    payers = _change_reverts(services, [each for each in ended if is_payers(each[0])], change)
     services.store.write(*transactions, *(call for _, call in pairs), *booking.entries, *payers, *added)
 
 
-def _after_outcomes(services: Services, finished: Sequence[Finished]) -> list[Reverts]:
-    """The counts of reverts that calls which have ended change. One read, if there are any."""
-    ended = [each for each in finished if each[0].closed_at is not None]
+def _change_reverts(services: Services, ended: Sequence[Finished], change: Change) -> list[Reverts]:
+    """The counts of reverts that outcomes of calls `change`. One read, if there are any."""
     if not ended:
         return []
     names = {name for each, _ in ended for name in each.reverts_of}
@@ -192,7 +194,7 @@ def _after_outcomes(services: Services, finished: Sequence[Finished]) -> list[Re
     changed = dict[str, Reverts]()
     for name, transaction, call in ((name, *each) for each in ended for name in each[0].reverts_of):
         before = changed.get(name) or known.get(name)
-        after = after_outcome(before, name, transaction, call.status, services.clock())
+        after = change(before, name, transaction, call.status, services.clock())
         if after is not None:
             changed[name] = after
     return list(changed.values())
@@ -268,7 +270,7 @@ def _close(
         for _, call in part:
             facts = {"network": call.network, "call": call.call_key, "nonce": call.nonce, "tx_hash": call.tx_hash}
             services.log.info(f"call {call.status.value}", extra=facts)
-        for reverts in _after_outcomes(services, [each for each in part if not is_payers(each[0])]):
+        for reverts in _change_reverts(services, [each for each in part if not is_payers(each[0])], after_outcome):
             try_write(services.store, reverts)  # False: another check counts the same
     lost = [transaction for transaction, call in finished if call.status is CallStatus.SUPERSEDED]
     if lost:

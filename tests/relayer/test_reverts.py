@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.relayer.records import CallStatus, RelayedCall, Reverts
+from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction, Reverts
 from chalicelib.relayer.reverts import (
     FREE_REVERTS,
     after_outcome,
@@ -15,6 +15,7 @@ from chalicelib.relayer.reverts import (
     is_open,
     may_follow,
     payer_name,
+    undo_outcome,
 )
 from tests.relayer.transactions import NOW, transaction
 
@@ -128,6 +129,19 @@ def test_a_success_of_a_payer_ends_no_delay_and_one_of_an_account_does() -> None
     assert after_outcome(accounts, "shop", ACCOUNTS_CALL, CallStatus.SUCCEEDED, later) == OF_ACCOUNT
 
 
+def test_a_success_of_the_call_that_follows_the_reverted_one_ends_the_day_of_that_one_alone() -> None:
+    """The permit was reverted because somebody else has sent it: what it allows is taken."""
+    permit, take = transaction(0, payers=(PAYER,)), transaction(1, payers=(PAYER,), follows="payout/0")
+    reverted = after_outcome(replace(OF_PAYER, until=NOW + SECOND), PAYER, permit, CallStatus.REVERTED, NOW)
+    assert reverted is not None and delay_of(reverted, NOW) is not None
+    taken = after_outcome(reverted, PAYER, take, CallStatus.SUCCEEDED, NOW)
+    assert taken is not None and delay_of(taken, NOW) is None
+    assert (taken.count, taken.until, taken.reverted_call, taken.successes) == (0, NOW + SECOND, None, 1)
+    other = after_outcome(reverted, PAYER, replace(take, follows="payout/2"), CallStatus.SUCCEEDED, NOW)
+    again = after_outcome(taken, PAYER, permit, CallStatus.REVERTED, NOW)
+    assert other is not None and other.count == 1 and again is not None and again.count == 1
+
+
 def test_the_first_outcome_of_a_payer_or_account_begins_its_count() -> None:
     assert after_outcome(None, PAYER, PAYERS_CALL, CallStatus.SUCCEEDED, NOW) == replace(OF_PAYER, successes=1)
     assert after_outcome(None, "shop", ACCOUNTS_CALL, CallStatus.SUCCEEDED, NOW) is None
@@ -140,3 +154,25 @@ def test_a_call_whose_nonce_another_has_taken_is_open_no_longer_and_counts_as_no
     ended = after_outcome(known, PAYER, PAYERS_CALL, CallStatus.SUPERSEDED, NOW + DAY)
     assert ended == known.with_open_calls(())
     assert after_outcome(ended, PAYER, PAYERS_CALL, CallStatus.SUPERSEDED, NOW + DAY) is None
+
+
+@pytest.mark.parametrize("call", [PAYERS_CALL, CALL_OF_TWO])
+@pytest.mark.parametrize("status", [CallStatus.SUCCEEDED, CallStatus.REVERTED])
+def test_an_outcome_that_a_fork_takes_back_counts_once_when_it_comes_again(
+    call: RelayedTransaction, status: CallStatus
+) -> None:
+    known = replace(OF_PAYER, count=1, successes=9, until=NOW + SECOND).with_open_calls(("payout/1",))
+    once = after_outcome(known, PAYER, call, status, NOW)
+    assert once is not None
+    undone = undo_outcome(once, PAYER, call, status, NOW)
+    assert undone.open_calls == ("payout/1",) and undone.count == 1 and undone.until == NOW + SECOND
+    assert after_outcome(undone, PAYER, call, status, NOW) == once
+
+
+def test_an_outcome_of_which_nothing_is_counted_any_more_leaves_an_open_call_alone() -> None:
+    expected = OF_PAYER.with_open_calls(("payout/1",))
+    assert undo_outcome(None, PAYER, PAYERS_CALL, CallStatus.SUCCEEDED, NOW) == expected
+    assert undo_outcome(None, PAYER, PAYERS_CALL, CallStatus.REVERTED, NOW) == expected
+    later = replace(OF_PAYER, count=1, reverted_call="payout/2", until=NOW + DAY)
+    undone = undo_outcome(later, PAYER, PAYERS_CALL, CallStatus.REVERTED, NOW)
+    assert undone == later.with_open_calls(("payout/1",)), "the revert of another call counts as before"

@@ -310,6 +310,45 @@ def test_of_a_batch_a_permit_and_the_taking_after_it_two_are_reverted_in_two_day
     assert [(at - begun).days for at in made] == [0, 0, 2, 2, 4, 4, 6, 6]
 
 
+@pytest.mark.parametrize("refusal", [None, "no"])
+def test_a_call_that_a_deep_fork_reopens_is_its_payers_open_one_again_and_its_outcome_counts_once(
+    refusal: str | None,
+) -> None:
+    world = World(client=object(), relayer_keys={"sepolia": "secret"})
+    services, mempool = replace(world.services, store=MemoryStore()), world.chain.mempool
+    mempool.executes = lambda raw: refusal if raw.data == "0x12" else None
+
+    def submit(key: str, data: str, *payers: str) -> SubmissionStatus:
+        call = Call(key, "sepolia", PAYEE, data, account_id="shop", payers=payers, many_open=True)
+        (sent,) = flows.submit(services, [call])
+        return sent.status
+
+    def counted() -> Reverts:
+        found = store.reverts(services.store, "sepolia", payer_name(WALLET))
+        assert found is not None
+        return found
+
+    submit("first", "0x12", WALLET)
+    world.advance(61)
+    world.relay(services)
+    ended = counted()
+    assert (ended.open_calls, ended.count, ended.successes) == ((), int(refusal is not None), int(refusal is None))
+    mempool.executed.clear()
+    mempool.holds = True
+    submit("of nobody", "0x13")
+    world.advance(61)
+    world.relay(services)
+    assert (counted().open_calls, counted().count, counted().successes) == (("first",), 0, 0)
+    assert submit("second", "0x14", WALLET) is SubmissionStatus.WAITING, "the first one has no outcome again"
+    mempool.holds = False
+    for _ in range(3):
+        world.advance(61)
+        world.relay(services)
+    again = counted()
+    assert (again.open_calls, again.count, again.successes) == ((), ended.count, ended.successes)
+    assert again.until is None or again.until <= again.last_at + timedelta(days=1), "one day for one revert"
+
+
 def test_an_open_call_that_an_earlier_version_has_closed_holds_nothing_up() -> None:
     """It writes the call's outcome, and knows no open calls of payers."""
     world = World(client=object(), relayer_keys={"sepolia": "secret"})
