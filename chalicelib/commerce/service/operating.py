@@ -105,7 +105,7 @@ def _check_fee(services: Services, payment: CommercePayment, operation: Operatio
 
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
     """Raises Conflict if the chain would refuse to take the payer's tokens now, or may in the block of the call, or if
-    any wallet may pay and the calls of this one wait. One call to the node, and two reads at most if any wallet may pay.
+    any wallet may pay and the calls of this one wait. One call to the node; two reads at most if any wallet may pay.
 
     It is run before anything is reserved: anybody who knows a client id can send a signature that is not one, or name a
     wallet that has approved nothing or whose calls wait, and while such an authorization waited, the payer's own would
