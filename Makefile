@@ -19,8 +19,8 @@ REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deploy
   $(foreach each,lying_nodes recurring_trouble recurring_two_years,tests/onchain/test_$(each).py) tests/platform/http/test_generated.py \
   $(foreach each,compiling each_python generated_clients load setup stack,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py tests/webhooks/test_simulation.py
 
-# What the service serves, and is made of docs/openapi.json.
-SERVED := docs/openapi-3.0.json docs/reference.html
+# What the service serves, and is made of docs/openapi.json and the guides.
+SERVED := docs/openapi-3.0.json docs/reference.html docs/guides/llms.txt
 
 .PHONY: help setup environments demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
 .DEFAULT_GOAL := help
@@ -33,7 +33,7 @@ setup: $(SERVED) ## install what is missing: .venv, the local cloud, the local c
 environments:
 	@$(PYTHON) infra/local/setup.py
 
-$(SERVED) &: docs/openapi.json $(wildcard infra/documents/*.*) | environments
+$(SERVED) &: docs/openapi.json $(wildcard docs/*.md infra/documents/*.*) | environments
 	@.venv/bin/python -m infra.documents.derived
 
 demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|offramp|recurring|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)

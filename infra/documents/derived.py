@@ -1,8 +1,8 @@
-"""Makes what the service serves of docs/openapi.json: its form of OpenAPI 3.0, and the page /docs.
+"""Makes what the service serves of docs/openapi.json, its form of OpenAPI 3.0 and the page /docs, and of the guides.
 
-    python -m infra.documents.derived       writes both beside it; `make setup` does, and a package has its own
+    python -m infra.documents.derived       writes them beside it; `make setup` does, and a package has its own
 
-They are not kept in the repository, as the one file says it all.
+They are not kept in the repository, as the document and the guides say it all.
 """
 
 import json
@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from chalicelib.platform.http.documents import FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from chalicelib.platform.http.documents import FOLDER, GUIDE_FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from infra.documents.guides import guides_of
 from infra.documents.openapi_3_0 import as_3_0
 from infra.documents.reference import page
 
@@ -23,8 +24,13 @@ def texts_of(document: dict[str, Any]) -> dict[str, str]:
 def write_documents(openapi: Path, folder: Path) -> None:
     """Writes what is served of a file with the OpenAPI document, itself included, into a folder."""
     folder.mkdir(exist_ok=True)
-    for name, text in texts_of(json.loads(openapi.read_text(encoding="utf-8"))).items():
+    document = json.loads(openapi.read_text(encoding="utf-8"))
+    for name, text in texts_of(document).items():
         (folder / name).write_text(text, encoding="utf-8")
+    guides = folder / GUIDE_FOLDER
+    guides.mkdir(exist_ok=True)
+    for name, text in guides_of(document["info"]["title"], openapi.parent).items():
+        (guides / name).write_text(text, encoding="utf-8")
 
 
 def as_text(document: dict[str, Any]) -> str:

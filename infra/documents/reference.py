@@ -57,7 +57,7 @@ def _body(document: Json) -> Iterator[str]:
     yield f'<header><h1>{escape(info["title"])}</h1><p>{_prose(info["description"])}</p>'
     yield f"<p>Version {escape(info['version'])}, revision {escape(info['x-revision'])}, at <code>{url}</code>. "
     yield "Generate a client from "
-    yield '<a href="openapi.json">openapi.json</a>.</p></header>'
+    yield '<a href="openapi.json">openapi.json</a>. Guides begin at <a href="docs/api">docs/api</a>.</p></header>'
     yield f'<nav id="contents" aria-label="Contents">{_FINDER}<h2>Contents</h2>'
     yield f'{"".join(_contents(document))}</nav><main>'
     for tag in document["tags"]:

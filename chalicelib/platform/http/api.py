@@ -1,7 +1,9 @@
-"""Views of the service itself: health, its OpenAPI document, and the document as a page."""
+"""Views of the service itself: health, its OpenAPI document, the document as a page, and the guides."""
 
+from chalicelib.base.errors import NotFound
 from chalicelib.platform.emergency_stop.flows import stopped_since
-from chalicelib.platform.http.documents import OPENAPI, OPENAPI_3_0, document, reference_page
+from chalicelib.platform.http import documents
+from chalicelib.platform.http.documents import GUIDE_FOLDER, GUIDES, INDEX, OPENAPI, OPENAPI_3_0, REFERENCE, Page
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.schemas import HealthAnswer
 from chalicelib.platform.http.view import Call, Visit, respond_with_file
@@ -21,13 +23,32 @@ auth_health = health
 
 
 def openapi(call: Call[None, None]) -> HttpResponse:
-    return HttpResponse(200, document(OPENAPI, call.services.settings.api_url), {})
+    return HttpResponse(200, documents.document(OPENAPI, call.services.settings.api_url), {})
 
 
 def openapi_3_0(call: Call[None, None]) -> HttpResponse:
-    return HttpResponse(200, document(OPENAPI_3_0, call.services.settings.api_url), {})
+    return HttpResponse(200, documents.document(OPENAPI_3_0, call.services.settings.api_url), {})
 
 
 def show_docs(visit: Visit) -> HttpResponse:
-    page = reference_page(visit.services.settings.api_url)
+    return _show(visit, documents.page(REFERENCE, visit.services.settings.api_url))
+
+
+def show_guide(visit: Visit) -> HttpResponse:
+    """A guide as HTML, or as Markdown by its name with `.md`. Raises NotFound."""
+    name = visit.request.parameters["name"]
+    if name.removesuffix(".md") not in GUIDES:
+        raise NotFound("There is no such guide: /llms.txt lists them")
+    url, file = visit.services.settings.api_url, f"{GUIDE_FOLDER}/{name}"
+    if name.endswith(".md"):
+        return _show(visit, documents.plain_page(file, url, "text/markdown"))
+    return _show(visit, documents.page(f"{file}.html", url))
+
+
+def show_index(visit: Visit) -> HttpResponse:
+    url = visit.services.settings.api_url
+    return _show(visit, documents.plain_page(f"{GUIDE_FOLDER}/{INDEX}", url, "text/plain"))
+
+
+def _show(visit: Visit, page: Page) -> HttpResponse:
     return respond_with_file(visit, page.text, page.version, page.headers)

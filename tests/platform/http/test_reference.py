@@ -58,7 +58,7 @@ def test_the_contents_lead_to_every_operation_event_and_schema(page: str) -> Non
 
 def test_it_loads_nothing_and_its_policy_allows_nothing_else(page: str, api: Api) -> None:
     assert re.findall(r"<(?:script|link|img|iframe|form)\b[^>]*>| on\w+=| src=", page) == ["<script>"]
-    assert re.findall(r'href="(?!#)([^"]+)"', page) == ["openapi.json"]
+    assert re.findall(r'href="(?!#)([^"]+)"', page) == ["openapi.json", "docs/api"]
     policy = get(api, "/docs").headers["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy
     for kind, element in (("style-src", "style"), ("script-src", "script")):
