@@ -129,7 +129,7 @@ class RelayedTransaction(Record):
     is the version of the call while it is open. It counts among the reverts (Reverts) of its `payers`, by their names
     there, or if it has none of the account `account_id`, which was a payer's name before there could be several.
     `is_counted` is whether the ledger of holdings has what it `moves`. With `delegate` the account delegates to that
-    contract by it, which takes the nonce after its own, too.
+    contract by it, which takes the nonce after its own, too. `follows` is the key of the call that this one needs.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")
@@ -158,6 +158,7 @@ class RelayedTransaction(Record):
     call_version: int = 1
     delegate: str | None = None
     payers: tuple[str, ...] = ()
+    follows: str | None = None
 
     @property
     def reverts_of(self) -> tuple[str, ...]:

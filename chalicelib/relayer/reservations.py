@@ -223,4 +223,5 @@ def _transaction(account: RelayerAccount, call: Call, gas: int, fees: Fees, now:
         moves=call.moves,
         is_counted=call.moves is not None and not call.moves.inward,
         delegate=call.delegate,
+        follows=call.follows,
     )

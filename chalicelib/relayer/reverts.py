@@ -81,7 +81,9 @@ def after_outcome(
     known: Reverts | None, name: str, transaction: RelayedTransaction, status: CallStatus, now: datetime
 ) -> Reverts | None:
     """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
-    is. A payer's success does not end the day that a revert delays the next call by."""
+    is. A payer's success does not end the day that a revert delays the next call by, unless it follows the reverted
+    one: a permit that somebody else has sent first is reverted, and what it allows is taken all the same. That costs a
+    payment each time, so that nobody has the service pay for reverts by sending permits first."""
     before = after = known or Reverts(transaction.network, name, 0, now)
     after = after.with_open_calls([each for each in after.open_calls if each != transaction.call_key])
     if status is CallStatus.REVERTED:
@@ -93,9 +95,12 @@ def after_outcome(
             until = max(now, after.until or now) + _DAY
             successes = 0 if count else after.successes  # of several payers it is not known which it was
             after = replace(after, until=min(until, now + _MOST_DAYS * _DAY), successes=successes)
+    elif status is CallStatus.SUCCEEDED and is_payers(transaction):
+        if transaction.follows is not None and transaction.follows == after.reverted_call:
+            after = _without_last_revert(after, is_of_one=True)
+        after = replace(after, successes=after.successes + 1, last_at=now)
     elif status is CallStatus.SUCCEEDED:
-        successes = after.successes + 1
-        after = replace(after, successes=successes, last_at=now) if is_payers(transaction) else replace(after, count=0)
+        after = replace(after, count=0)
     return after if after != before else None
 
 
@@ -109,9 +114,14 @@ def undo_outcome(
     if status is CallStatus.SUCCEEDED:
         return replace(after, successes=max(after.successes - 1, 0))
     if status is CallStatus.REVERTED and after.reverted_call == transaction.call_key:
-        count = after.count if len(transaction.reverts_of) > 1 else max(after.count - 1, 0)
-        return replace(after, count=count, until=after.until and after.until - _DAY, reverted_call=None)
+        return _without_last_revert(after, is_of_one=len(transaction.reverts_of) == 1)
     return after
+
+
+def _without_last_revert(reverts: Reverts, is_of_one: bool) -> Reverts:
+    """The count of a payer without the call that was reverted last, which was of that payer alone or with others."""
+    until = None if reverts.until is None else reverts.until - _DAY
+    return replace(reverts, count=max(reverts.count - is_of_one, 0), until=until, reverted_call=None)
 
 
 def is_payers(transaction: RelayedTransaction) -> bool:

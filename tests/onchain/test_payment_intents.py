@@ -17,6 +17,7 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.chains import Chains
 from chalicelib.crosschain.service.payment_intents import flows as payment_intents
 from chalicelib.crosschain.service.payment_intents import running as intent_running
+from chalicelib.crosschain.service.payment_intents import stages
 from chalicelib.crosschain.service.payment_intents import store as intent_store
 from chalicelib.crosschain.service.payment_intents.flows import SentSignature
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
@@ -24,7 +25,10 @@ from chalicelib.crosschain.service.sources.rules import Payer
 from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.platform.access.callers import Owner
+from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.delays import check_not_delayed
+from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.tracking import track
 from infra.local.across import Bridge
 from infra.local.across_relayer import Relayer
@@ -346,6 +350,31 @@ def test_an_approval_that_anybody_sends_first_is_as_good(shop: Shop, when: str) 
         run_ahead()
     accepted = shop.run_to(intent, Stage.BRIDGED)
     assert (shop.balance(shop.payer), shop.nonce()) == (HAD - accepted.taking, 1)
+
+
+def test_an_approval_that_a_stranger_takes_from_the_pool_and_sends_first_delays_nothing_of_its_payer(
+    shop: Shop,
+) -> None:
+    shop.has_permits()
+    intent = shop.offer()
+    assert intent.token_permit is not None
+    approval = shop.approval(intent)
+    shop.accept(intent, shop.signature(intent), approval)
+    shop.base.fund_native(PLACE, 10**18)
+    made = erc2612.permit_transaction(intent.token_permit, approval)
+    shop.base.rpc("evm_setAutomine", False)
+    try:
+        intent_running.run_due(shop.services)
+        first = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**12), "gas": hex(200_000)}
+        shop.base.rpc("anvil_impersonateAccount", PLACE)
+        shop.base.rpc("eth_sendTransaction", {"from": PLACE, "to": made.to, "data": made.data, **first})
+        shop.base.mine()
+    finally:
+        shop.base.rpc("evm_setAutomine", True)
+    shop.run_to(intent, Stage.BRIDGED)
+    known = relayer_flows.outcome(shop.services, stages.call_key(intent, "permit"))
+    assert known is not None and (known.status, shop.nonce()) == (CallStatus.REVERTED, 1)
+    check_not_delayed(shop.services, "base", shop.payer)
 
 
 def test_an_approval_of_another_key_is_refused(shop: Shop) -> None:

@@ -129,6 +129,19 @@ def test_a_success_of_a_payer_ends_no_delay_and_one_of_an_account_does() -> None
     assert after_outcome(accounts, "shop", ACCOUNTS_CALL, CallStatus.SUCCEEDED, later) == OF_ACCOUNT
 
 
+def test_a_success_of_the_call_that_follows_the_reverted_one_ends_the_day_of_that_one_alone() -> None:
+    """The permit was reverted because somebody else has sent it: what it allows is taken."""
+    permit, take = transaction(0, payers=(PAYER,)), transaction(1, payers=(PAYER,), follows="payout/0")
+    reverted = after_outcome(replace(OF_PAYER, until=NOW + SECOND), PAYER, permit, CallStatus.REVERTED, NOW)
+    assert reverted is not None and delay_of(reverted, NOW) is not None
+    taken = after_outcome(reverted, PAYER, take, CallStatus.SUCCEEDED, NOW)
+    assert taken is not None and delay_of(taken, NOW) is None
+    assert (taken.count, taken.until, taken.reverted_call, taken.successes) == (0, NOW + SECOND, None, 1)
+    other = after_outcome(reverted, PAYER, replace(take, follows="payout/2"), CallStatus.SUCCEEDED, NOW)
+    again = after_outcome(taken, PAYER, permit, CallStatus.REVERTED, NOW)
+    assert other is not None and other.count == 1 and again is not None and again.count == 1
+
+
 def test_the_first_outcome_of_a_payer_or_account_begins_its_count() -> None:
     assert after_outcome(None, PAYER, PAYERS_CALL, CallStatus.SUCCEEDED, NOW) == replace(OF_PAYER, successes=1)
     assert after_outcome(None, "shop", ACCOUNTS_CALL, CallStatus.SUCCEEDED, NOW) is None

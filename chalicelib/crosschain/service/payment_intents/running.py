@@ -131,19 +131,21 @@ def _why_gone(services: Services, intent: PaymentIntent) -> str | None:
 
 
 def _submit_take(services: Services, intent: PaymentIntent) -> tuple[str | None, bool]:
-    """Submits the call that takes the tokens, after the approval if one was signed; returns why it is not accepted, and
-    whether it never will be: the payer's code refuses it as it would be sent, though it may not in a dry run (_gone).
+    """Submits the call that takes the tokens, and while it would be reverted the approval if one was signed; returns
+    why the first is not accepted, and whether it never will be: the payer's code refuses it as it would be sent, though
+    it may not in a dry run (_gone).
 
     The approval may be refused because somebody else has sent it: what counts is whether the tokens can be taken.
     """
     is_contract = read_agreed_code(services.chains.evm(intent.network), intent.payer)
-    calls = [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
-    if intent.approval_signature is not None and intent.token_permit is not None:
+    (taken,) = relayer_flows.submit(
+        services, [stages.call_of(intent, "take", stages.take_call(intent), is_contract)]
+    )
+    is_last = is_contract.value and taken.status is SubmissionStatus.REFUSED
+    if taken.status is SubmissionStatus.REFUSED and intent.approval_signature and intent.token_permit is not None:
         permit = erc2612.permit_transaction(intent.token_permit, bytes.fromhex(intent.approval_signature[2:]))
-        calls.insert(0, stages.call_of(intent, "permit", permit, is_contract))
-    *approved, taken = relayer_flows.submit(services, calls)
-    is_refused = is_contract.value and taken.status is SubmissionStatus.REFUSED
-    is_last = is_refused and not any(_may_come(services, each) for each in approved)
+        (approved,) = relayer_flows.submit(services, [stages.call_of(intent, "permit", permit, is_contract)])
+        is_last = is_last and not _may_come(services, approved)
     return _refusal(services, intent, taken), is_last
 
 

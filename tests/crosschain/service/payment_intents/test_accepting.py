@@ -31,9 +31,11 @@ from chalicelib.platform.http.errors import error_body
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.writes import Delete
+from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.delays import check_not_delayed
 from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
-from tests.fakes.bridge import SOURCE_USDC
+from tests.fakes.bridge import SOURCE, SOURCE_USDC
 from tests.fakes.crash import Interruption
 from tests.fakes.lying_node import Liar, served
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, RIGHT, WRONG, PaymentIntents
@@ -166,6 +168,29 @@ def test_an_approval_that_somebody_else_has_sent_is_as_good(payment_intents: Pay
     payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
     payment_intents.run_until_bridged(intent)
     assert (payment_intents.made["permit"], payment_intents.made["take"]) == (0, 1)
+
+
+def test_an_approval_that_is_not_needed_any_more_is_not_sent(payment_intents: PaymentIntents) -> None:
+    """It would succeed, as it was not sent by anybody: the payer has approved Permit2 by a transaction meanwhile."""
+    intent = accepted_with_permit(payment_intents)
+    payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
+    payment_intents.run_until_bridged(intent)
+    assert (payment_intents.made["permit"], payment_intents.made["take"]) == (0, 1)
+
+
+def test_an_approval_that_a_stranger_sends_before_the_service_delays_nothing_of_its_payer(
+    payment_intents: PaymentIntents,
+) -> None:
+    """A stranger takes it from the pool of the nodes: the service's own, which is sent by then, is reverted."""
+    intent = accepted_with_permit(payment_intents)
+    payment_intents.fails = {"permit"}  # not when it is run before it is sent
+    payment_intents.run()
+    payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = MAX_UINT256
+    payment_intents.run_until_bridged(intent)
+    reverts = relayer_store.reverts(payment_intents.services.store, SOURCE, payer_name(PAYER))
+    assert reverts is not None and reverts.count == 0
+    assert (payment_intents.made["permit"], payment_intents.made["take"]) == (0, 1)
+    check_not_delayed(payment_intents.services, SOURCE, PAYER)
 
 
 def test_an_approval_that_the_token_refuses_is_refused(payment_intents: PaymentIntents) -> None:
