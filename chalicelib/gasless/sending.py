@@ -185,12 +185,18 @@ def _run(
 
 
 def _find_approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:
-    """The tokens, in lower case, of which the fee proxy may take as much as all payments together. One request."""
+    """The tokens, in lower case, of which the fee proxy may take as much as all payments together, as all nodes say: by
+    the word of one alone a payment would be given up, as it is reverted without the approval. One request to each."""
     tokens = list(dict.fromkeys(each.authorization.token for each in payments))
     proxy = address_of(ERC20_FEE_PROXY, payments[0].network)
-    reading = services.chains.evm(payments[0].network).read_wallet(sender, tokens, proxy)
     needed = sum(each.authorization.value for each in payments)
-    return tuple(token.lower() for token in tokens if reading.tokens[token].allowance >= needed)
+    readings = agree(
+        services.chains.evm(payments[0].network),
+        lambda node: [node.read_wallet(sender, tokens, proxy).tokens],
+        compared=lambda said: None,
+        chosen=lambda said: [each for (each,) in said],
+    ).value
+    return tuple(token.lower() for token in tokens if all(each[token].allowance >= needed for each in readings))
 
 
 def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:

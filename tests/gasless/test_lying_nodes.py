@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.base.money import BaseUnits
+from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.chains.nodes.readings import AccountReading
-from chalicelib.gasless.records import GaslessPayment
-from tests.fakes.gasless import NETWORK, Gasless
+from chalicelib.gasless.records import GaslessPayment, Stage
+from tests.fakes.gasless import HAD, NETWORK, USDC, Gasless
 from tests.fakes.lying_node import Liar, served
 
 
@@ -28,6 +29,25 @@ def test_no_node_alone_names_the_price_of_a_gasless_payment(price: int, is_first
     """By one that is too low the payment would never be made, and by one that is too high its payer would pay more."""
     with pytest.raises(ChainUnavailable, match="price of gas"):
         offered(lambda reading: replace(reading, base_fee=BaseUnits(price)), is_first)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_node_alone_has_the_first_payment_of_a_token_given_up_by_saying_that_the_proxy_is_allowed(
+    is_first: bool,
+) -> None:
+    """Without the approval the batch is reverted when it is run, as all nodes say."""
+    gasless = Gasless()
+    made, honest = gasless.accept(gasless.offer()), gasless.chain
+    token = TokenReading(BaseUnits(HAD), BaseUnits(MAX_UINT256))
+    said = WalletReading(BaseUnits(10**18), {USDC: token}, BaseUnits(10**9), 0, False)
+    liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
+    nodes = (liar, honest) if is_first else (honest, liar)
+    gasless.world.services = served(gasless.services, NETWORK, *nodes)
+    for _ in range(4):
+        gasless.world.advance(60)
+        gasless.run()
+        gasless.world.scan()
+    assert gasless.load(made).stage is Stage.PAID
 
 
 @pytest.mark.parametrize("is_first", [True, False])

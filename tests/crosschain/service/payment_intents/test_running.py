@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
-from chalicelib.base.money import BaseUnits
+from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.crosschain.service.payment_intents import running
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.payments.requests.executions import ExecutionStatus
@@ -22,7 +23,8 @@ from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal
 from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.tracking import track
 from tests.crosschain.service.router import diamond
-from tests.fakes.bridge import SOURCE
+from tests.fakes.bridge import SOURCE, SOURCE_USDC
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.payment_intents import EXECUTOR, HAD, PAYER, POOL, PaymentIntents, check_conserved
 from tests.fakes.world import PlainSigningKeys
 
@@ -511,3 +513,22 @@ def test_after_a_fork_in_which_the_deposit_reverted_it_is_made_anew(payment_inte
     payment_intents.settle(40)
     assert payment_intents.load(intent).spends == 2 and payment_intents.balance(EXECUTOR) == 0
     assert payment_intents.made["deposit"] + payment_intents.made["transfer"] == 2
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("allowance", [0, MAX_UINT256])
+def test_no_node_alone_says_whether_the_bridge_may_take_the_tokens(allowance: int, is_first: bool) -> None:
+    """By one that says no it would be approved again at each look, and by one that says yes never."""
+    payment_intents = PaymentIntents()
+    intent = payment_intents.begun()
+    honest, services = payment_intents.chain, payment_intents.services
+    said = WalletReading(
+        BaseUnits(10**18), {SOURCE_USDC: TokenReading(BaseUnits(HAD), BaseUnits(allowance))}, BaseUnits(10**9), 0, False
+    )
+    liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
+    payment_intents.world.services = served(services, SOURCE, *((liar, honest) if is_first else (honest, liar)))
+    payment_intents.settle(8)
+    assert payment_intents.made["approve"] <= 1
+    payment_intents.world.services = services
+    payment_intents.run_until_bridged(intent)
+    assert (payment_intents.made["approve"], payment_intents.made["deposit"]) == (1, 1)
