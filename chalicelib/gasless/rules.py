@@ -32,7 +32,7 @@ from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.records import Request
-from chalicelib.relayer.rules import signature_gas
+from chalicelib.relayer.rules import SENT_BEFORE, signature_gas
 
 LIFETIME = timedelta(minutes=15)
 """How long a payer has for the signature, and the service for the payment."""
@@ -297,7 +297,13 @@ def end_payment(
 
 def is_due(payment: GaslessPayment, now: datetime) -> bool:
     """Whether it is to be made, and not put off."""
-    return payment.stage is Stage.SIGNED and payment.check_at is not None and payment.check_at <= now
+    is_put_off = payment.check_at is None or payment.check_at > now
+    return payment.stage is Stage.SIGNED and not is_put_off and not is_late(payment, now)
+
+
+def is_late(payment: GaslessPayment, now: datetime) -> bool:
+    """Whether its deadline may be over when its block comes."""
+    return now > payment.deadline - SENT_BEFORE
 
 
 def why_gone(payment: GaslessPayment, request: Request | None, now: datetime) -> str | None:

@@ -244,8 +244,8 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     cannot succeed any more, for which no node is asked."""
     payments = store.payments(services.store, batch.payment_ids)
     reason: str | None = "the service sends no transactions of this account any more"
-    if any(services.clock() >= each.deadline for each in payments):
-        reason = "the deadline of a payment of the transaction is over"
+    if any(rules.is_late(each, services.clock()) for each in payments):
+        reason = "the deadline of a payment of the transaction is over, or about to be"
     elif not answers:
         return
     elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):

@@ -7,6 +7,7 @@ with the same nonce and effect, so at most one of them is executed.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import field, replace
+from datetime import timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
@@ -33,6 +34,9 @@ MOST_GAS = 5_000_000
 MOST_BYTES = 24_000
 """Of calldata. Nodes accept 128 kB of a transaction; an item of DynamoDB has 400 kB, and holds this twice, as text."""
 LONGEST_KEY = 200
+SENT_BEFORE = timedelta(seconds=30)
+"""How long before the deadline of what a payer has signed or approved its call is sent at the latest: its block comes
+later, and if it is too late the call is reverted, which delays the payer's next ones by a day."""
 _RAISE = (9, 8)
 """Nodes replace a transaction by one that offers 10 % more, some 12.5 %."""
 

@@ -77,3 +77,14 @@ def test_a_payment_that_fails_when_it_is_run_takes_the_batch_of_no_other_one(see
     gasless.world.advance(1)
     gasless.run()
     assert (gasless.load(failing).stage, gasless.load(made).stage) == (Stage.SIGNED, Stage.SENDING)
+
+
+@pytest.mark.parametrize(("left", "is_made"), [(30, True), (29, False)])
+def test_a_payment_whose_deadline_may_be_over_before_its_block_is_not_sent(left: int, is_made: bool) -> None:
+    """Its batch would be reverted, and each payer of it pay alone for a day."""
+    gasless = Gasless()
+    gasless.delegations = 1
+    made = gasless.accept(gasless.offer())
+    gasless.world.now = made.deadline - timedelta(seconds=left)
+    gasless.run()
+    assert (gasless.load(made).stage is Stage.SENDING) is is_made is bool(gasless.chain.mempool.sent)

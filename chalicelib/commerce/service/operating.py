@@ -23,6 +23,7 @@ from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.keys.signer import NoRelayer
+from chalicelib.relayer.rules import SENT_BEFORE
 
 
 @retry_conflicts(5)
@@ -103,13 +104,17 @@ def _check_fee(services: Services, payment: CommercePayment, operation: Operatio
 
 
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
-    """Raises Conflict if the chain would refuse to take the payer's tokens now, or if any wallet may pay and the calls
-    of this one wait. One call to the node, and two reads at most if any wallet may pay.
+    """Raises Conflict if the chain would refuse to take the payer's tokens now, or may in the block of the call, or if
+    any wallet may pay and the calls of this one wait. One call to the node, and two reads at most if any wallet may
+    pay.
 
     It is run before anything is reserved: anybody who knows a client id can send a signature that is not one, or name a
     wallet that has approved nothing or whose calls wait, and while such an authorization waited, the payer's own would
     be refused. The chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
     """
+    if rules.takes_too_late(payment, pending.kind, services.clock()):
+        seconds = int(SENT_BEFORE.total_seconds())
+        raise Conflict(f"Nothing was sent: less than {seconds} seconds are left in which the escrow takes it")
     if payment.payer is None and pending.payer is not None:
         delay = relayer_flows.delays(services, payment.network, [pending.payer])[pending.payer]
         if delay.reason is not None:

@@ -14,6 +14,7 @@ from chalicelib.commerce.core.rules import Operation, Refusal
 from chalicelib.commerce.service.operations import BY_KIND
 from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.platform.access.modes import Mode
+from chalicelib.relayer.rules import SENT_BEFORE
 
 if TYPE_CHECKING:
     from chalicelib.chains.catalogue.escrows import Escrows
@@ -142,7 +143,13 @@ def call_key(payment: CommercePayment, pending: PendingOperation, step: str) -> 
 def gives_up(payment: CommercePayment, pending: PendingOperation, now: datetime) -> bool:
     """Whether an operation that could not be submitted goes back: the escrow would refuse it, or it took too long."""
     ends = last_moment(payment, pending.kind) or now + DAILY
-    return now >= min(ends, pending.submitted_at + SUBMITTED_WITHIN)
+    return now >= min(ends, pending.submitted_at + SUBMITTED_WITHIN) or takes_too_late(payment, pending.kind, now)
+
+
+def takes_too_late(payment: CommercePayment, kind: OperationKind, now: datetime) -> bool:
+    """Whether an operation takes the payer's tokens, and its time may be over when its block comes."""
+    last = last_moment(payment, kind)
+    return BY_KIND[kind].takes_payer and last is not None and now >= last - SENT_BEFORE
 
 
 def next_look(payment: CommercePayment, now: datetime) -> datetime | None:
@@ -167,7 +174,7 @@ def may_collect(payment: CommercePayment, now: datetime) -> bool:
         and payment.pending is None
         and not payment.is_collected
         and bool(payment.pre_approved_by)
-        and not is_too_late(payment, OperationKind.AUTHORIZE, now)
+        and not takes_too_late(payment, OperationKind.AUTHORIZE, now)
     )
 
 

@@ -17,6 +17,7 @@ from chalicelib.commerce.core.rules import CommerceStatus
 from chalicelib.commerce.service import flows, rules, running
 from chalicelib.commerce.service.calls import info_of
 from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.escrows import AMOUNT, CONTRACTS, OPERATOR, PAYER, Commerce
 from tests.fakes.world import PAYEE
 
@@ -27,14 +28,18 @@ def status(commerce: Commerce, created: Any) -> CommerceStatus:
     return flows.find(commerce.services, commerce.owner(), created.payment.request_id).status
 
 
-def test_an_authorization_is_refused_from_the_exact_second_of_the_pre_approvals_expiry() -> None:
-    for early, is_refused in ((SECOND, False), (timedelta(0), True)):
+def test_an_authorization_is_refused_from_30_seconds_before_the_pre_approvals_expiry_on_and_from_its_exact_second() -> None:
+    """The block of its call may be too late in the time between, which would delay the payer by a day."""
+    too_near = "less than 30 seconds are left"
+    for early, refusal in (
+        (31 * SECOND, None), (30 * SECOND, too_near), (SECOND, too_near), (timedelta(0), "The time to authorize")
+    ):
         commerce = Commerce()
         created = commerce.create()
         commerce.pre_approve(created)
         commerce.world.now = created.payment.pre_approval_expiry - early
-        if is_refused:
-            with pytest.raises(Conflict, match="The time to authorize"):
+        if refusal is not None:
+            with pytest.raises(Conflict, match=refusal):
                 commerce.authorize(created)
             assert not commerce.chain.mempool.sent
         else:
@@ -42,21 +47,23 @@ def test_an_authorization_is_refused_from_the_exact_second_of_the_pre_approvals_
 
 
 @pytest.mark.parametrize("early", range(1, 6))
-def test_a_step_of_the_schedule_may_begin_just_before_the_expiry_and_go_on_at_its_exact_second(early: int) -> None:
-    """As many readings of the clock are before it."""
+def test_a_step_of_the_schedule_may_begin_just_before_it_is_too_late_and_go_on_at_that_exact_second(early: int) -> None:
+    """As many readings of the clock are before it: the third one decides whether the call is sent."""
     commerce = Commerce()
     created = commerce.create()
     commerce.pre_approve(created)
     commerce.world.scan()
-    expiry = created.payment.pre_approval_expiry
-    readings = iter([expiry - timedelta(microseconds=1)] * early)
-    commerce.world.now = expiry
-    services = replace(commerce.services, clock=lambda: next(readings, expiry))
+    too_late = created.payment.pre_approval_expiry - SENT_BEFORE
+    readings = iter([too_late - timedelta(microseconds=1)] * early)
+    commerce.world.now = too_late
+    services = replace(commerce.services, clock=lambda: next(readings, too_late))
     running.look(services, created.payment.payable_id, set())
-    payment = commerce.load(created)
-    assert payment.pending is None and payment.authorized == 0 and not commerce.chain.mempool.sent
+    is_sent = early >= 3
+    assert (commerce.load(created).pending is not None) is is_sent is bool(commerce.chain.mempool.sent)
+    commerce.chain.mempool.include()
     commerce.settle(4)
-    assert status(commerce, created) in (CommerceStatus.FAILED, CommerceStatus.EXPIRED)
+    after = (CommerceStatus.AUTHORIZED,) if is_sent else (CommerceStatus.FAILED, CommerceStatus.EXPIRED)
+    assert status(commerce, created) in after
 
 
 def test_a_capture_and_a_refund_are_refused_from_the_exact_second_of_their_expiries() -> None:

@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import status_of
-from chalicelib.commerce.service import flows, store
+from chalicelib.commerce.service import flows, running, store
 from chalicelib.commerce.service.paying import pre_approval_of, reclaim_of
 from chalicelib.commerce.service.rules import Asked
 from chalicelib.commerce.service.terms import commerce_facts
@@ -125,6 +125,36 @@ def pre_approve_open(commerce: Commerce, created: Any, wallet: str) -> None:
     link = replace(created.link, commerce=commerce.load(created))
     commerce.allow(wallet, CONTRACTS.pre_approval, AMOUNT)
     commerce.send(wallet, pre_approval_of(commerce.services, link, wallet).transaction)
+
+
+@pytest.mark.parametrize("kind", [A, OperationKind.CHARGE])
+def test_what_its_payer_may_be_too_late_for_before_its_block_is_not_taken(commerce: Commerce, kind: OperationKind) -> None:
+    """The merchant chooses when: the call would be reverted, and delay the payer's others by a day."""
+    created = commerce.create()
+    commerce.pre_approve(created)
+    last = commerce.load(created).pre_approval_expiry - timedelta(seconds=30)
+    commerce.world.now = last
+    with pytest.raises(Conflict, match="less than 30 seconds are left in which the escrow takes it"):
+        commerce.execute(created, kind, Asked())
+    assert commerce.load(created).operations == 0 and not commerce.chain.mempool.sent
+    commerce.world.now = last - timedelta(seconds=1)
+    assert commerce.execute(created, kind, Asked()).kind is kind
+
+
+def test_an_authorization_that_could_not_be_sent_in_time_goes_back_before_its_block_may_be_too_late(
+    commerce: Commerce,
+) -> None:
+    created = commerce.create()
+    commerce.pre_approve(created)
+    expiry = commerce.load(created).pre_approval_expiry
+    commerce.world.now = expiry - timedelta(minutes=10)
+    commerce.chain.mempool.balance = 0
+    commerce.execute(created, A, Asked())
+    assert commerce.load(created).pending is not None
+    commerce.chain.mempool.balance = 10**21
+    commerce.world.now = expiry - timedelta(seconds=30)
+    running.run_due(commerce.services)
+    assert commerce.load(created).pending is None and not commerce.chain.mempool.sent
 
 
 def test_a_wallet_whose_calls_wait_for_a_day_keeps_nobody_from_paying_what_any_wallet_may_pay(commerce: Commerce) -> None:

@@ -14,6 +14,7 @@ from chalicelib.commerce.core.rules import Refusal
 from chalicelib.commerce.service import rules
 from chalicelib.commerce.service.rules import Asked
 from chalicelib.platform.access.modes import Mode
+from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.commerce import BUYER, OTHER, new_payment
 from tests.fakes.escrows import CONTRACTS
 from tests.fakes.world import PAYEE, START
@@ -173,13 +174,13 @@ def test_a_refund_takes_at_most_what_the_merchant_has_received_and_not_given_bac
 @pytest.mark.parametrize(
     ("kind", "expiry"),
     [
-        (OperationKind.AUTHORIZE, START + 10 * DAY),
-        (OperationKind.CHARGE, START + 10 * DAY),
+        (OperationKind.AUTHORIZE, START + 10 * DAY - SENT_BEFORE),
+        (OperationKind.CHARGE, START + 10 * DAY - SENT_BEFORE),
         (OperationKind.CAPTURE, START + 20 * DAY),
         (OperationKind.REFUND, START + 30 * DAY),
     ],
 )
-def test_an_operation_is_given_up_at_the_second_of_its_expiry_or_an_hour_after_it_was_asked_for(
+def test_an_operation_is_given_up_at_the_second_of_its_expiry_or_before_its_block_or_an_hour_after_it_was_asked_for(
     kind: OperationKind, expiry: datetime
 ) -> None:
     late = pending(kind, expiry - MINUTE)
@@ -221,8 +222,9 @@ def test_the_service_itself_takes_what_was_pre_approved_once_and_in_time(
 ) -> None:
     approved = payment(**changes)
     assert rules.may_collect(approved, START) is is_collected
-    assert rules.may_collect(approved, approved.pre_approval_expiry - SECOND) is is_collected
-    assert not rules.may_collect(approved, approved.pre_approval_expiry)
+    too_late = approved.pre_approval_expiry - SENT_BEFORE
+    assert rules.may_collect(approved, too_late - SECOND) is is_collected
+    assert not rules.may_collect(approved, too_late)
 
 
 @pytest.mark.parametrize(("changes", "expiry"), [({}, START + 10 * DAY), (OPEN, START + 20 * DAY), (CAPTURED, None)])

@@ -26,7 +26,7 @@ from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransact
 from chalicelib.payments.requests.records import Request
 from chalicelib.relayer.custody import MOST_SPENDS, Custody, Next
 from chalicelib.relayer.records import CallStatus, Taking
-from chalicelib.relayer.rules import Call, Use, signature_gas
+from chalicelib.relayer.rules import SENT_BEFORE, Call, Use, signature_gas
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.readings import Agreed
@@ -102,8 +102,8 @@ def take_call(intent: PaymentIntent) -> Transaction:
 
 
 def may_take(intent: PaymentIntent, now: datetime) -> bool:
-    """Whether the call that takes the tokens is in time."""
-    return now <= deadline_of(intent.permit)
+    """Whether the call that takes the tokens is in time, and its block, too."""
+    return now <= deadline_of(intent.permit) - SENT_BEFORE
 
 
 def cannot_be_taken(intent: PaymentIntent, now: datetime) -> bool:

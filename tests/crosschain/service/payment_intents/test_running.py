@@ -12,6 +12,7 @@ from chalicelib.base.money import MAX_UINT256, BaseUnits
 from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.crosschain.service.payment_intents import running
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
+from chalicelib.crosschain.service.payment_intents.rules import deadline_of
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning.records import UnrecordedTransfers
@@ -532,3 +533,13 @@ def test_no_node_alone_says_whether_the_bridge_may_take_the_tokens(allowance: in
     payment_intents.world.services = services
     payment_intents.run_until_bridged(intent)
     assert (payment_intents.made["approve"], payment_intents.made["deposit"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("left", "is_taken"), [(30, True), (29, False)])
+def test_tokens_whose_deadline_may_be_over_before_their_block_are_not_taken(left: int, is_taken: bool) -> None:
+    """The call would be reverted, and delay its payer by a day."""
+    payment_intents = PaymentIntents()
+    intent = payment_intents.begun()
+    payment_intents.world.now = deadline_of(intent.permit) - timedelta(seconds=left)
+    payment_intents.run()
+    assert bool(payment_intents.chain.mempool.sent) is is_taken
