@@ -83,7 +83,7 @@ def after_outcome(
     """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
     is. A payer's success does not end the day that a revert delays the next call by, unless it follows the reverted
     one: a permit that somebody else has sent first is reverted, and what it allows is taken all the same. That costs a
-    real payment each time, so that nobody has the service pay for reverts by sending permits first."""
+    payment each time, so that nobody has the service pay for reverts by sending permits first."""
     before = after = known or Reverts(transaction.network, name, 0, now)
     after = after.with_open_calls([each for each in after.open_calls if each != transaction.call_key])
     if status is CallStatus.REVERTED:
@@ -97,7 +97,7 @@ def after_outcome(
             after = replace(after, until=min(until, now + _MOST_DAYS * _DAY), successes=successes)
     elif status is CallStatus.SUCCEEDED and is_payers(transaction):
         if transaction.follows is not None and transaction.follows == after.reverted_call:
-            after = _without_last_revert(after, was_alone=True)
+            after = _without_last_revert(after, is_of_one=True)
         after = replace(after, successes=after.successes + 1, last_at=now)
     elif status is CallStatus.SUCCEEDED:
         after = replace(after, count=0)
@@ -114,14 +114,14 @@ def undo_outcome(
     if status is CallStatus.SUCCEEDED:
         return replace(after, successes=max(after.successes - 1, 0))
     if status is CallStatus.REVERTED and after.reverted_call == transaction.call_key:
-        return _without_last_revert(after, was_alone=len(transaction.reverts_of) == 1)
+        return _without_last_revert(after, is_of_one=len(transaction.reverts_of) == 1)
     return after
 
 
-def _without_last_revert(reverts: Reverts, was_alone: bool) -> Reverts:
+def _without_last_revert(reverts: Reverts, is_of_one: bool) -> Reverts:
     """The count of a payer without the call that was reverted last, which was of that payer alone or with others."""
     until = None if reverts.until is None else reverts.until - _DAY
-    return replace(reverts, count=max(reverts.count - was_alone, 0), until=until, reverted_call=None)
+    return replace(reverts, count=max(reverts.count - is_of_one, 0), until=until, reverted_call=None)
 
 
 def is_payers(transaction: RelayedTransaction) -> bool:
