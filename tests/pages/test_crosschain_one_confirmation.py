@@ -1,6 +1,7 @@
 """The approval and the deposit of a payment from another chain in one confirmation, by wallets that can (EIP-5792)."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -38,6 +39,17 @@ def test_the_approval_and_the_deposit_are_one_prompt(bridge_transfers: BridgeTra
     visitor.reach("completed").shows("Payment complete", "Paid on Arbitrum One")
     bridge_transfers.stack.assert_completed(token)
     assert ledger.moved() == {USDC: [12_500_000, 125_000, 0]}
+
+
+def test_a_wallet_that_asks_for_nothing_new_loads_nothing_new(
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
+) -> None:
+    visitor, loaded = new_visitor(traveller), list[str]()
+    visitor.page.on("request", lambda request: loaded.append(request.url))
+    chosen(visitor.open(bridge_transfers.link()), traveller).pay("route-source")
+    files = {urlsplit(each).path.removeprefix("/pages/").partition(".")[0] for each in loaded if "/pages/" in each}
+    assert files - {"qr"} == {"page", "payment", "locales/en", "sources", "bridge", "bridge_transfer"}
+    assert traveller.asked.count(SENT) == 2
 
 
 @pytest.mark.parametrize("code", [4200, 5700, 5710, 5740, 5750, 5760, -32602])
