@@ -14,7 +14,9 @@ from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.announcements import tracking
 from infra.local.across import Bridge, Deposited
 from infra.local.chain import Chain
+from infra.local.safe import install_safe
 from tests.fakes.world import FEE_ADDRESS
+from tests.pages.batch_purse import BatchPurse
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import Visitor
@@ -72,8 +74,8 @@ class BridgeTransfers:
 class TwoChains(Purse):
     """Has tokens on one chain, base unless told else, nothing on arbitrum-one, and begins there."""
 
-    def __init__(self, bridge: Bridge, source: str = "base", name: str = "Test Wallet") -> None:
-        super().__init__(bridge.chains["arbitrum-one"], name, whole=0)
+    def __init__(self, bridge: Bridge, source: str = "base", name: str = "Test Wallet", **kind: Any) -> None:
+        super().__init__(bridge.chains["arbitrum-one"], name=name, whole=0, **kind)
         self._chains = {chain.chain_id: chain for chain in bridge.chains.values()}
         bridge.chains[source].fund(self.address, 1_000)
         self.chain.fund_native(self.address, 10**18)
@@ -82,6 +84,25 @@ class TwoChains(Purse):
         result = super()._result(method, params)
         self.chain = self._chains[self.chain_id]
         return result
+
+
+class BatchTwoChains(TwoChains, BatchPurse):
+    """The same with an account that makes several calls at once on base, and says so of both chains.
+
+    `status` is what is said of it at first: `supported`, or `ready` for an account that is delegated by its first batch.
+    """
+
+    def __init__(self, bridge: Bridge, status: str = "supported") -> None:
+        super().__init__(bridge, upgrade="ready")
+        self.status_at_first, there = status, self.chain
+        self.chain = bridge.chains["base"]
+        install_safe(self.chain)
+        if status == "supported":
+            self._delegate([])
+        self.chain = there
+
+    def capabilities(self) -> dict[str, Any]:
+        return {hex(each): {"atomic": {"status": self.status_at_first}} for each in self._chains}
 
 
 @contextmanager

@@ -70,7 +70,7 @@ UNSAFE: list[tuple[Change, str]] = [
     (another_contract, "The transaction goes to a contract that is not known."),
     (another_spender, "The transaction goes to a contract that is not known."),
     (more_than_shown, "The transaction takes another amount."),
-    (coins_besides, "The transaction sends another amount of the coin."),
+    (coins_besides, "The transaction sends another amount of the network’s coin."),
     (a_second_payment, "The transaction pays for something else."),
 ]
 ODD_CALLDATA: list[Change] = [

@@ -10,10 +10,12 @@ from chalicelib.commerce.core.ledger import MOST_PRE_APPROVALS
 from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC
+from tests.pages.batch_purse import CALLS, BatchPurse, SafeBatchPurse, refuses
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import REJECTS, Purse, SafePurse
+from tests.pages.purse import HANGS, REJECTS, Purse, SafePurse
 from tests.pages.stack import Stack
 from tests.pages.test_answers import forge
+from tests.pages.test_troubles import SENT
 from tests.support.client import ORIGIN
 from tests.support.rehearsed import rehearsed
 
@@ -51,8 +53,7 @@ class Operator:
         chain = self.stack.chain
         ends = max(int(time.time()), int(chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)) + _SOON
         request_id, token = self.created(preApprovalExpiry=ends, authorizationExpiry=ends)
-        link = self.stack.shop.api.request("GET", f"/v2/secure-payments/{token}/pay?wallet={payer.address}", None, self.headers)
-        for each in link.json["transactions"]:
+        for each in self.shows(token, payer)["transactions"]:
             payer.send({"from": payer.address, "to": each["to"], "data": each["data"], "value": "0x0"})
         self.stack.settle()
         self.does(request_id, "authorize", payer=payer.address)
@@ -60,6 +61,11 @@ class Operator:
             time.sleep(0.1)
         self.stack.settle()
         return token
+
+    def shows(self, token: str, payer: Purse) -> Any:
+        """What the API gives the payer to sign."""
+        path = f"/v2/secure-payments/{token}/pay?wallet={payer.address}"
+        return self.stack.shop.api.request("GET", path, None, self.headers).json
 
     def _asked(self, path: str, body: Any) -> Any:
         reply = self.stack.shop.api.request("POST", path, body, self.headers)
@@ -98,6 +104,59 @@ def test_an_authorization_is_paid_closed_and_reopened_and_each_state_after_it_is
     operator.does(request_id, "refund", refundAmount="10000000")
     visitor.reload("refunded").shows("50 fUSDC")
     assert ledger.moved() == {FUSDC: [-50_000_000, 60_000_000]}
+
+
+@pytest.mark.parametrize("make", [BatchPurse, SafeBatchPurse])
+def test_the_allowance_and_the_pre_approval_are_one_prompt(
+    stack: Stack, operator: Operator, new_visitor: NewVisitor, make: Callable[..., BatchPurse]
+) -> None:
+    request_id, token = operator.created()
+    purse = make(stack.chain)
+    calls = operator.shows(token, purse)["metadata"]["calls"]
+    visitor = new_visitor(purse).open(token).connect(purse)
+    visitor.frame.get_by_text("Your wallet will ask you once.").wait_for()
+    visitor.pay("confirming").until(lambda: (visitor.note(token) or {})["claim"] is None)
+    assert (purse.asked.count(CALLS), purse.asked.count(SENT)) == (1, 0)
+    assert {name: each for name, each in purse.batches[0].items() if name != "id"} == {**calls, "from": purse.address.lower()}
+    visitor.page.close()
+    visitor = visitor.another_tab().open(token, "confirming")
+    stack.settle()
+    visitor.reach("authorizing").shows("Do not pay again")
+    operator.does(request_id, "authorize", payer=purse.address)
+    visitor.reach("authorized").shows("Your payment is held", "100 fUSDC")
+    assert visitor.note(token) is None and purse.asked.count(CALLS) == 1
+
+
+@pytest.mark.parametrize("denied", [HANGS, REJECTS, {"result": {"id": "0x01"}}])
+def test_a_pre_approval_in_a_batch_that_its_wallet_denies_is_found_on_the_chain(
+    stack: Stack, operator: Operator, new_visitor: NewVisitor, denied: dict[str, Any]
+) -> None:
+    _, token = operator.created()
+    purse = SafeBatchPurse(stack.chain)
+    purse.says[CALLS] = lambda asked: purse.make(asked) and denied
+    visitor = new_visitor(purse).open(token).connect(purse)
+    visitor.frame.get_by_text("Your wallet will ask you once.").wait_for()
+    visitor.frame.locator("#pay").click()
+    visitor.until(lambda: len(purse.sent) == 1).reach("signing" if denied == HANGS else "unclear", "asked")
+    visitor.page.reload()
+    stack.settle()
+    visitor.reach("authorizing")
+    assert not visitor.can_pay() and (purse.asked.count(CALLS), purse.asked.count(SENT)) == (1, 0)
+
+
+def test_a_wallet_that_declines_both_at_once_is_offered_them_again(
+    stack: Stack, operator: Operator, new_visitor: NewVisitor
+) -> None:
+    _, token = operator.created()
+    purse = BatchPurse(stack.chain, "ready")
+    purse.says[CALLS] = REJECTS
+    visitor = new_visitor(purse).open(token).connect(purse)
+    visitor.page.get_by_role("checkbox").check()
+    visitor.pay("wallet-rejected").press("Try again").reach("review")
+    assert visitor.page.get_by_role("checkbox").is_checked()
+    purse.says[CALLS] = refuses(5750)
+    visitor.pay("confirming")
+    assert (purse.asked.count(CALLS), purse.asked.count(SENT)) == (2, 2)
 
 
 @rehearsed

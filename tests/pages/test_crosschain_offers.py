@@ -19,7 +19,8 @@ from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.catalogue.contracts import ACROSS_SPOKE_POOL, LIFI_DIAMOND, address_of
 from tests.crosschain.service.router.diamond import ONE, TREASURY, Call, data, message, receiver
 from tests.fakes.world import PAYEE
-from tests.pages.bridge_transfers import USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
+from tests.pages.batch_purse import CALLS
+from tests.pages.bridge_transfers import USDC_ON_BASE, BatchTwoChains, BridgeTransfers, TwoChains, chosen
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS
 from tests.pages.test_answers import THIEF, forge
@@ -73,7 +74,7 @@ def test_what_asks_for_one_confirmation_and_comes_late_is_for_no_other_chain(
     bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor
 ) -> None:
     able = {"atomic": {"status": "supported"}}
-    traveller.says["wallet_getCapabilities"] = {"result": {"0x0": able}}
+    traveller.says["wallet_getCapabilities"] = {"result": {hex(bridge_transfers.arbitrum.chain_id): able}}
     visitor, paused = new_visitor(traveller), list[Route]()
     visitor.page.route("**/calls.*.js", lambda route: paused.append(route))
     visitor.open(bridge_transfers.link()).connect(traveller)
@@ -154,6 +155,22 @@ def test_an_offer_that_ends_while_the_approval_is_asked_for_is_not_signed_but_re
     del traveller.says[SENT]
     visitor.pay("route-source")
     assert traveller.asked.count(SENT) == 3
+
+
+@pytest.mark.usefixtures("short_routes")
+def test_an_account_is_upgraded_for_it_only_if_its_owner_says_so_which_the_next_offer_keeps(
+    bridge_transfers: BridgeTransfers, new_visitor: NewVisitor
+) -> None:
+    purse = BatchTwoChains(bridge_transfers.bridge, "ready")
+    visitor = chosen(new_visitor(purse).open(bridge_transfers.link()), purse)
+    box = visitor.page.get_by_label("Confirm only once: my wallet may turn this account into a smart account")
+    assert not box.is_checked()
+    box.check()
+    visitor.shows("Your wallet will ask you once.")
+    expect(visitor.page.locator("#polite")).to_contain_text("There is a new offer.")
+    expect(box).to_be_checked()
+    visitor.pay("route-source")
+    assert (purse.asked.count(CALLS), purse.asked.count(SENT)) == (1, 0)
 
 
 @pytest.mark.parametrize("promised", [0, 86_400], ids=["as it is", "as if it held for a day"])

@@ -81,7 +81,7 @@ def test_found_again_without_its_wallet_it_says_which_one_is_needed(
     with by_hand(stack.chain):
         visitor.open(token).connect(purse).pay("waiting")
         purse.is_connected = False
-        visitor.reload("choose").shows("You have started to pay here")
+        visitor.reload("choose").shows("You have already started to pay here")
         stack.mine()
     visitor.connect(purse, "confirming")
 

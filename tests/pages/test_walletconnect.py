@@ -15,11 +15,14 @@ from playwright.sync_api import Page, Route, expect
 
 from chalicelib.chains.catalogue.networks import find_network
 from infra.local.walletconnect import PROJECT, Relay
-from tests.pages.batch_purse import BatchPurse
+from tests.fakes.world import PAYEE
+from tests.onchain.ledger import NATIVE, Ledger
+from tests.pages.batch_purse import BatchPurse, refuses
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS, REJECTS, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_apps import IPHONE
+from tests.pages.test_never_twice import age
 from tests.pages.visitor import Visitor, axe_findings
 from tests.pages.walletconnect_wallet import BATCHES, PAYS, RemoteWallet
 from tests.support.items import native
@@ -284,6 +287,168 @@ def test_a_payment_that_the_wallet_rejects_is_offered_again(
     del remote.purse.says["eth_sendTransaction"]
     guest.press("Try again").reach("review")
     guest.pay("confirming")
+
+
+# --- wallets that lie ---
+
+Answer = dict[str, Any]
+
+
+def stranger_hash(stack: Stack) -> str:
+    """Of another account's transaction, in a block."""
+    sent = stack.chain.send_as(Purse(stack.chain).address, {"to": PAYEE, "value": "0x1", "data": "0x"})
+    stack.mine(2)
+    return sent
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        lambda own, other: (own, other),
+        lambda own, other: (other, own),
+        lambda own, other: (own, REJECTS),
+        lambda own, other: (REJECTS, own),
+        lambda own, other: (refuses(-32603), own),
+        lambda own, other: ({"result": None}, own),
+    ],
+)  # fmt: skip
+def test_a_wallet_that_answers_twice_pays_once(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest, answers: Callable[[Answer, Answer], tuple[Answer, Answer]]
+) -> None:
+    token, other = stack.shop.link(native()), {"result": stranger_hash(stack)}
+    ledger = Ledger(stack.chain, [NATIVE], [PAYEE])
+
+    def twice(asked: Answer) -> Answer:
+        first, second = answers({"result": remote.purse.send(asked)}, other)
+        return {**first, "again": second}
+
+    remote.purse.says["eth_sendTransaction"] = twice
+    guest.open(token).pair(remote).frame.locator("#pay").click()
+    guest.until(lambda: len(remote.purse.sent) == 1)
+    guest.reach("confirming", "settling", "doubt", "asked")
+    assert not guest.can_pay()
+    guest.page.reload()
+    stack.settle()
+    guest.reach("completed")
+    assert (remote.purse.asked.count("eth_sendTransaction"), ledger.moved()) == (1, {NATIVE: [5 * 10**17]})
+    stack.assert_completed(token)
+
+
+def test_the_hash_of_another_account_is_no_payment_and_offers_none(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest
+) -> None:
+    token = stack.shop.link(native())
+    remote.purse.says["eth_sendTransaction"] = {"result": stranger_hash(stack)}
+    guest.open(token).pair(remote).pay("settling")
+    guest.until(lambda: "deepAt" in (guest.note(token) or {}))
+    age(guest, token, "deepAt")
+    guest.reload("uncounted").shows("Your transaction is confirmed, but this payment is not complete")
+    assert not guest.can_pay() and not stack.payment(token).is_paid
+    assert remote.purse.asked.count("eth_sendTransaction") == 1
+
+
+@pytest.mark.parametrize("answer", [None, 7, "0x12", {"hash": "0x" + "12" * 32}, "0x" + "12" * 5_000, ["0x" + "12" * 32]])
+def test_what_is_no_hash_is_a_question_to_the_payer(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest, answer: Any
+) -> None:
+    token = stack.shop.link(native())
+    remote.purse.says["eth_sendTransaction"] = {"result": answer}
+    guest.open(token).pair(remote).pay("asked").shows("It was asked to pay from this account:", remote.purse.address.lower())
+    assert not guest.can_pay()
+
+
+def test_of_a_batch_that_is_answered_twice_the_first_id_is_followed(stack: Stack, relay: Relay, guest: Guest) -> None:
+    with remote_wallet(BatchPurse(stack.chain), relay) as remote:
+        purse, token = remote.purse, stack.shop.link()
+        assert isinstance(purse, BatchPurse)
+        purse.says["wallet_sendCalls"] = lambda asked: {"result": purse.make(asked), "again": {"result": {"id": "0xother"}}}
+        guest.open(token).choose_remote()
+        remote.pair_wholly(guest.uri, namespaces=remote.grants(methods=[*PAYS, *BATCHES]))
+        guest.reach("review")
+        guest.page.get_by_text("Your wallet will ask you once.").wait_for()
+        guest.pay("confirming")
+        assert (guest.note(token) or {})["batch"]["answered"] in purse.made
+        stack.settle()
+        guest.reach("completed")
+        assert (purse.asked.count("wallet_sendCalls"), purse.asked.count("eth_sendTransaction")) == (1, 0)
+
+
+def test_a_wallet_that_goes_over_to_another_chain_is_told_and_connected_anew(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest
+) -> None:
+    guest.open(stack.shop.link(native())).pair(remote)
+    remote.tell("update", topic=remote.topic, namespaces=remote.grants(chain_id=1))
+    guest.reach("choose").shows("Your wallet is locked or no longer connected to this page")
+    assert "eth_sendTransaction" not in remote.purse.asked
+    guest.pair(remote).pay("confirming")
+
+
+def test_a_wallet_that_takes_the_leave_to_ask_for_payments_back_is_not_said_to_have_been_asked(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest
+) -> None:
+    token = stack.shop.link(native())
+    guest.open(token).pair(remote)
+    remote.tell("update", topic=remote.topic, namespaces=remote.grants(methods=["personal_sign"]))
+    remote.await_event("updated")
+    guest.frame.locator("#main:not([data-state=review]), #pay").first.wait_for()
+    if guest.can_pay():
+        guest.frame.locator("#pay").click()
+    guest.reach("choose", "wallet-unsupported")
+    assert guest.note(token) is None and "eth_sendTransaction" not in remote.purse.asked
+
+
+def test_a_wallet_that_goes_over_to_another_account_while_it_is_asked_pays_once(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest
+) -> None:
+    """The page begins again with that account once it is certain what became of the first one's payment."""
+    token, other = stack.shop.link(native()), Purse(stack.chain)
+    guest.open(token).pair(remote)
+    asked = list[Answer]()
+    remote.purse.says["eth_sendTransaction"] = lambda wanted: asked.append(wanted) or HANGS
+    guest.pay("signing").until(lambda: len(asked) == 1)
+    granted = remote.grants()
+    granted["eip155"]["accounts"] = [f"eip155:11155111:{other.address}"]
+    remote.tell("update", topic=remote.topic, namespaces=granted)
+    guest.shows("another account")
+    remote.purse.send(asked[0])
+    stack.settle()
+    guest.reload("completed")
+    assert remote.purse.asked.count("eth_sendTransaction") == 1
+    stack.assert_completed(token)
+
+
+def test_what_a_wallet_asks_of_the_page_or_proposes_to_it_changes_nothing(
+    stack: Stack, relay: Relay, remote: RemoteWallet, guest: Guest
+) -> None:
+    granted = remote.grants(methods=[*PAYS, "personal_sign"])
+    guest.open(stack.shop.link(native())).choose_remote()
+    remote.pair_wholly(guest.uri, namespaces=granted)
+    guest.reach("review")
+    chain = f"eip155:{remote.purse.chain_id}"
+    foreign, event = guest.foreign.copy(), {"name": "chainChanged", "data": 1}
+    request = {"method": "personal_sign", "params": ["0x00", PAYEE]}
+    wanted = {"eip155": {"chains": ["eip155:1"], "methods": ["eth_sign"], "events": []}}
+    remote.tell("turn", topic=remote.topic, chainId=chain, event=event, request=request, wanted=wanted)
+    remote.await_event("turned")
+    guest.page.wait_for_timeout(500)
+    assert guest.state == "review" and {*guest.foreign} == {*foreign}, "it would ask who has vouched for the wallet"
+    guest.pay("confirming")
+    assert {*remote.purse.asked} == {"eth_sendTransaction"}
+
+
+@pytest.mark.parametrize("name", ["\u202egnilaed elbuod", "<b onclick=x>Bold</b>", "W" * 255, "\u0000\u200b"])
+def test_the_name_of_a_wallet_is_a_text_of_one_line(stack: Stack, relay: Relay, purse: Purse, guest: Guest, name: str) -> None:
+    remote = RemoteWallet(purse, relay.url, name)
+    try:
+        guest.open(stack.shop.link(native())).pair(remote)
+        shown = guest.page.locator(".who .name").inner_text()
+        assert len(shown) <= 40 and shown.isprintable() and guest.page.locator(".who .name *").count() == 0
+        assert shown == (name.strip("\u202e\u0000\u200b")[:40] or "WalletConnect")
+    finally:
+        remote.stop()
+
+
+# --- what wallets can do ---
 
 
 def test_a_wallet_that_can_is_asked_once_for_both_steps(stack: Stack, relay: Relay, guest: Guest) -> None:

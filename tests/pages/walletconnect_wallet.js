@@ -36,7 +36,18 @@ const doing = {
   },
   answer: ({ topic, id, result, error }) => client.respond({ topic, response: { jsonrpc: "2.0", id, ...(error ? { error } : { result }) } }),
   disconnect: ({ topic }) => client.disconnect({ topic, reason: { code: 6000, message: "User disconnected." } }),
-  update: async ({ topic, namespaces }) => (await client.update({ topic, namespaces })).acknowledged(),
+  update: async ({ topic, namespaces }) => {
+    await (await client.update({ topic, namespaces })).acknowledged();
+    tell({ event: "updated" });
+  },
+  // What pages ask of wallets and wallets of nobody: a wallet's events, a request, and a session on other terms.
+  async turn({ topic, chainId, event, request, wanted }) {
+    await client.emit({ topic, chainId, event });
+    void client.request({ topic, chainId, request }).catch(() => {});
+    const { pairingTopic } = client.session.get(topic);
+    await client.connect({ pairingTopic, optionalNamespaces: wanted }).then(({ approval }) => void approval().catch(() => {}));
+    tell({ event: "turned" });
+  },
 };
 
 async function propose(id, { optionalNamespaces, requiredNamespaces, proposer }) {

@@ -74,5 +74,7 @@ class RemoteWallet:
                 self._events.put(found)
                 continue
             said = self.purse.answer(found["method"], found["params"])
-            if said != HANGS:
-                self.tell("answer", topic=found["topic"], id=found["id"], **said)
+            again = said.pop("again", None)
+            for each in (said, again):
+                if each not in (HANGS, None):
+                    self.tell("answer", topic=found["topic"], id=found["id"], **each)

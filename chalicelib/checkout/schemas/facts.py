@@ -111,7 +111,7 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
     if prepared.on_tron:
         facts["approvalFeeLimit"] = str(APPROVAL_FEE_LIMIT)
         facts["paymentFeeLimit"] = str(prepared.checkout.fee_limit)
-    if len(checkout.transactions) > 1 and not prepared.on_tron and prepared.cart.call is None:
+    if len(checkout.transactions) > 1 and not prepared.on_tron:
         facts["calls"] = _calls(prepared)
     if prepared.simulation is not None:
         facts["simulation"] = _simulation(prepared.simulation)

@@ -186,7 +186,7 @@ class CallMetadata(Output):
         None,
         description=(
             "`transactions` for wallets that make several calls at once, if there are two or more; for a link claim "
-            "them first by `POST /v2/secure-payments/{token}/signing`. Absent for a commerce payment"
+            "them first by `POST /v2/secure-payments/{token}/signing`"
         ),
     )
 

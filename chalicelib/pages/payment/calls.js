@@ -62,9 +62,9 @@ export function statusOf(raw) {
 // ---- offering it
 
 /** What the page offers of it to a wallet with these capabilities; null if nothing. An upgrade has to be chosen. */
-export function batchOf(raw, chainId) {
-  const found = atomicity(raw, chainId);
-  return found && { isUpgrade: found === "ready", isWanted: found === "supported", send, choice };
+export function batchOf(raw, chain) {
+  const found = atomicity(raw, chain.chainId);
+  return found && { chain, isUpgrade: found === "ready", isWanted: found === "supported", send, choice };
 }
 
 /** The question whether the wallet may upgrade the account, in words, before it asks for that itself. */
@@ -80,8 +80,8 @@ function choice(payment) {
 
 /** Asks the wallet for the whole payment; returns `plain` if nothing was sent and single transactions may work. */
 async function send(payment, note, rest) {
-  const { app, session, chain, address, due } = payment;
-  note.batch.before = await balances(payment, due.flatMap(({ token }) => token || []));
+  const { app, session, chain, address, source, due } = payment;
+  note.batch.before = await balances(payment, source ? [source.token] : due.flatMap(({ token }) => token || []));
   app.notes.write(note);
   const request = { version: VERSION, id: note.batch.id, from: address, chainId: `0x${chain.chainId.toString(16)}`, atomicRequired: true };
   // The id is kept in the step in which it comes, also after the page has stopped waiting for it.
@@ -165,6 +165,7 @@ export async function isBack(payment, note) {
 
 function keepHash({ app }, note, hash) {
   note.sentAt ??= Date.now();
+  if (app.commerce) void giveBack(app, note); // as of a single pre-approval
   app.notes.write(Object.assign(note, { txHash: hash }));
 }
 

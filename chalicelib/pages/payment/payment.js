@@ -215,13 +215,14 @@ class Payment {
   /** Asks a wallet that has to make several transactions whether it can make them at once, and offers that. */
   async fetchBatch() {
     const { app, session, verdict, chain } = this;
-    this.batch = null;
-    if (!session.capabilities || this.isPlain || this.source || app.commerce || verdict.steps.length < 2) return;
+    const isPossible = session.capabilities && !this.isPlain && verdict.steps.length > 1;
+    if (!isPossible || this.batch?.chain.chainId !== chain.chainId) this.batch = null;
+    if (!isPossible || this.batch) return;
     this.capabilities ??= session.capabilities();
     const found = await this.capabilities;
     const { batchOf } = /atomic/.test(JSON.stringify(found)) ? await app.asset("calls.js") : {};
-    if (verdict !== this.verdict || this.source) return;
-    this.batch = batchOf?.(found, chain.chainId) ?? null;
+    if (verdict !== this.verdict) return;
+    this.batch = batchOf?.(found, chain) ?? null;
     if (this.batch && document.getElementById("main").dataset.state === "review" && !this.isBusy) app.renew();
   }
 

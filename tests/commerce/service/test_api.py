@@ -90,7 +90,8 @@ def test_without_a_buyer_the_link_gives_each_wallet_its_transactions(shop: Shop)
     terms = made.json["metadata"]["commerce"]
     assert (terms["maxAmount"], terms["operator"]) == ("100", body["operator"])
     assert [each["data"][:10] for each in made.json["transactions"]] == ["0x095ea7b3", "0xc6184c2f"]
-    assert "calls" not in made.json["metadata"], "they could not be claimed first"
+    batch = made.json["metadata"]["calls"]["calls"]
+    assert [each["data"] for each in batch] == [each["data"] for each in made.json["transactions"]]
     same = send(shop, "GET", f"/v2/request/{body['requestId']}/pay?wallet={WALLET}").json
     assert [each["data"] for each in same["transactions"]] == [each["data"] for each in made.json["transactions"]]
     shown = send(shop, "GET", f"{link}?wallet={WALLET}").json

@@ -58,6 +58,7 @@ const open = ({ t }) =>
 /** Keeps the client from telling anybody else of a request, and the relay what it is about. */
 function reticent(made) {
   made.core.verify.register = async () => undefined; // would load a frame from a third host
+  made.core.verify.resolve = async () => undefined; // would ask it about what a wallet proposes to the page
   made.engine.getTVFParams = () => ({}); // method, contract and hash in plain text
   return made;
 }
@@ -73,9 +74,15 @@ const paysOn = (session, { chainId }) => {
   return { address: addresses[0]?.toLowerCase() ?? null, methods: granted.flatMap((each) => each.methods) };
 };
 
+/** The account that the wallet can be asked to pay from on the chain, or null. */
+function payerOn(session, chain) {
+  const { address, methods } = paysOn(session, chain);
+  return methods.includes(PAYS) ? address : null;
+}
+
 /** The newest session by which the wallet can be asked for payments on the chain, or null. */
 function pairedOn({ session }, chain) {
-  const isUsable = (each) => each.expiry * 1_000 > Date.now() && paysOn(each, chain).address && paysOn(each, chain).methods.includes(PAYS);
+  const isUsable = (each) => each.expiry * 1_000 > Date.now() && payerOn(each, chain);
   return session.getAll().filter(isUsable).at(-1) ?? null;
 }
 
@@ -98,13 +105,14 @@ function sessionOf(app, found, paired, chain) {
 
 /** A provider by EIP-1193 of what a session grants on a chain. */
 function providerOf(found, topic, chain) {
-  const { address, methods } = paysOn(found.session.get(topic), chain);
+  const { address } = paysOn(found.session.get(topic), chain);
+  const isGranted = (method) => paysOn(found.session.get(topic), chain).methods.includes(method); // as the wallet has it now
   const handlers = { accountsChanged: new Set(), chainChanged: new Set(), disconnect: new Set() };
   const emit = (event, value) => handlers[event].forEach((each) => each(value));
   const ours = (tell) => (event) => event.topic === topic && tell();
   found.on("session_delete", ours(() => emit("disconnect")));
   found.on("session_expire", ours(() => emit("disconnect")));
-  found.on("session_update", ours(() => emit("accountsChanged", [paysOn(found.session.get(topic), chain).address].filter(Boolean))));
+  found.on("session_update", ours(() => emit("accountsChanged", [payerOn(found.session.get(topic), chain)].filter(Boolean))));
   // An error of the library itself, which has no code, is no word of the wallet's: what it was asked may have arrived.
   const unanswered = (error) => Promise.reject(Number.isInteger(error?.code) ? error : new WalletError("timeout"));
   const askWallet = (request) =>
@@ -114,14 +122,14 @@ function providerOf(found, topic, chain) {
     eth_chainId: () => `0x${chain.chainId.toString(16)}`,
     wallet_getCapabilities: (request) => {
       const stated = () => statedCapabilities(found.session.get(topic), chain, address);
-      const live = methods.includes(request.method) ? within(LIVE_MS, () => askWallet(request)) : Promise.reject();
+      const live = isGranted(request.method) ? within(LIVE_MS, () => askWallet(request)) : Promise.reject();
       return live.catch(stated);
     },
   };
   const request = async ({ method, params = [] }) => {
     if (own[method]) return own[method]({ method, params });
     if (READS.includes(method)) return askNode(chain, method, params);
-    if (!methods.includes(method) || !METHODS.includes(method)) throw Object.assign(new Error(method), { code: 4200 });
+    if (!isGranted(method) || !METHODS.includes(method)) throw Object.assign(new Error(method), { code: 4200 });
     return askWallet({ method, params });
   };
   return { request, on: (event, handler) => handlers[event].add(handler), removeListener: (event, handler) => handlers[event].delete(handler) };
