@@ -57,8 +57,9 @@ def _index(service: str, texts: Mapping[str, str]) -> str:
 
 
 def _page(service: str, name: str, text: str, titles: Mapping[str, str]) -> str:
-    """A guide as HTML. Links to other guides lead to their pages; there is no HTML in Markdown."""
-    linked = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](\1\2)", text)
+    """A guide as HTML. Links to other guides lead to their pages, by their titles; there is no HTML in Markdown."""
+    titled = re.sub(r"\[([a-z-]+)\.md\]", lambda link: f"[{titles.get(link[1], link[1])}]", text)
+    linked = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](\1\2)", titled)
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(linked)
     style, title = _STYLE.read_text(encoding="utf-8"), escape(titles[name])
     listed = "".join(
@@ -68,7 +69,7 @@ def _page(service: str, name: str, text: str, titles: Mapping[str, str]) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: {escape(service)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head><body>'
-        f'<header><p><a href="../docs">Reference of the API</a>, <a href="{name}.md">this page as Markdown</a></p>'
-        f'</header><nav id="contents" aria-label="Guides"><h2>Guides</h2><ul>{listed}</ul></nav><main>{body}</main>'
-        "</body></html>"
+        f'<header><p><a href="../docs">Reference of the API</a>, <a href="#contents">all guides</a>, '
+        f'<a href="{name}.md">this page as Markdown</a></p></header><main>{body}</main>'
+        f'<nav id="contents" aria-label="Guides"><h2>Guides</h2><ul>{listed}</ul></nav></body></html>'
     )

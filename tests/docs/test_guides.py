@@ -78,10 +78,10 @@ def test_nothing_else_of_the_folder_is_served(api: Api, name: str) -> None:
 
 
 def test_html_in_a_guide_is_text_and_links_to_what_is_not_served_are_words(tmp_path: Path) -> None:
-    text = "# A & B\n\nSee <b>[runbook](../infra/runbook.md)</b> and [links](links.md).\n\nEnd.\n"
+    text = "# A & B\n\nSee <b>[runbook](../infra/runbook.md)</b> and [links.md](links.md).\n\nEnd.\n"
     for name in GUIDES:
         (tmp_path / f"{name}.md").write_text(text)
     made = guides_of("A <Service>", tmp_path)
-    assert made["api.md"].splitlines()[2] == "See <b>runbook</b> and [links](links.md)."
-    assert "See &lt;b&gt;runbook&lt;/b&gt; and <a href=\"links\">links</a>." in made["api.html"]
+    assert made["api.md"].splitlines()[2] == "See <b>runbook</b> and [links.md](links.md)."
+    assert "See &lt;b&gt;runbook&lt;/b&gt; and <a href=\"links\">A &amp; B</a>." in made["api.html"]
     assert "<title>A &amp; B: A &lt;Service&gt;</title>" in made["api.html"]
