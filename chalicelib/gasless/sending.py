@@ -30,6 +30,7 @@ from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer import store as relayer_store
+from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.dry_runs import agree_on_step
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
@@ -105,7 +106,7 @@ def _begin_batch(
         return True
     price, delays = (
         reading.base_fee + reading.tip,
-        relayer_flows.delays(services, network, {each.payer for each in waiting}),
+        find_delays(services, network, {each.payer for each in waiting}),
     )
     reasons = [
         delays[each.payer].reason or (rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting

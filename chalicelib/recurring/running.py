@@ -28,6 +28,7 @@ from chalicelib.recurring.periods import Facts, Holdings, Step
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.store import InWork
 from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from chalicelib.webhooks import flows as webhooks
 
@@ -76,7 +77,7 @@ def run_payments(services: Services, network: str, recurring_ids: Sequence[str])
     in_work = store.in_work(services.store, due, [periods.call_key(each) for each in due])
     by_id = {each.recurring_id: each for each in due}
     room = Counter(each.permit.subscriber.lower() for each in due)
-    several = relayer_flows.delays(services, network, [payer for payer, count in room.items() if count > 1])
+    several = find_delays(services, network, [payer for payer, count in room.items() if count > 1])
     room.update({payer: each.room - room[payer] for payer, each in several.items()})
     sent: dict[str, tuple[RecurringPayment, Request]] = {}
 

@@ -5,9 +5,8 @@ fails: what `submit` leaves undone after that, tracking.py does. `submit` waits 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -25,6 +24,7 @@ from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, with_next_version
 from chalicelib.relayer import reservations, rules, store
+from chalicelib.relayer.delays import without_ended_calls
 from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
@@ -39,14 +39,12 @@ from chalicelib.relayer.records import (
     RelayedCall,
     RelayedTransaction,
     RelayerAccount,
-    Reverts,
     Role,
     Source,
     TakenFunds,
     Taking,
 )
-from chalicelib.relayer.reservations import ONE_AT_A_TIME, Limits, Reservation
-from chalicelib.relayer.reverts import Delay, count_room, delay_of, is_alone, is_open, payer_name
+from chalicelib.relayer.reservations import Limits, Reservation
 from chalicelib.relayer.rules import Budget, Call, Submission, SubmissionStatus
 from chalicelib.relayer.sending import sign_and_send
 from chalicelib.relayer.store import Known
@@ -173,32 +171,6 @@ def outcome(services: Services, key: str) -> Outcome | None:
     return None if call is None else outcome_of(call)
 
 
-def delays(services: Services, network: str, payers: Iterable[str]) -> dict[str, Delay]:
-    """What delays the calls of payers, by their addresses: open ones, or reverted ones. Two reads at most."""
-    names = {each: payer_name(each) for each in payers}
-    known = _without_ended(services, store.reverts_of_many(services.store, network, names.values()))
-    now, found = services.clock(), {each: known.get(name) for each, name in names.items()}
-    return {payer: Delay(_waits_for(each, now), is_alone(each, now), count_room(each)) for payer, each in found.items()}
-
-
-def _waits_for(reverts: Reverts | None, now: datetime) -> str | None:
-    return ONE_AT_A_TIME if reverts is not None and reverts.open_calls else delay_of(reverts, now)
-
-
-def _without_ended(services: Services, reverts: Mapping[str, Reverts]) -> dict[str, Reverts]:
-    """The counts with the open calls for which others wait (`is_open`) alone. One read, if there are any.
-
-    The outcome is written with the count, but a version of this service that knows no open calls leaves them there.
-    """
-    now = services.clock()
-    keys = [key for each in reverts.values() for key in each.open_calls]
-    calls = store.calls(services.store, keys) if keys else {}
-    waiting = {key for key, each in calls.items() if is_open(each, now)}
-    return {
-        name: each.with_open_calls([key for key in each.open_calls if key in waiting]) for name, each in reverts.items()
-    }
-
-
 def find_accepted(services: Services, key: str) -> tuple[Outcome, Transaction] | None:
     """What became of a call, and which one the key was accepted for; None if none was. Two reads.
 
@@ -311,7 +283,7 @@ def _read_known(services: Services, signer: Signer, calls: Sequence[Call], day: 
     known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
     if known.account is not None and known.account.day > day:
         return _read_known(services, signer, calls, known.account.day)
-    return replace(known, reverts=_without_ended(services, known.reverts))
+    return replace(known, reverts=without_ended_calls(services, known.reverts))
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:

@@ -18,6 +18,7 @@ from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, reservations, rules, store
+from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.holdings.records import Move
 from chalicelib.relayer.records import AccountUse, CallStatus, RelayedTransaction, RelayerAccount, Reverts, Taking
 from chalicelib.relayer.reservations import Limits
@@ -226,7 +227,7 @@ def test_each_further_revert_doubles_the_delay_of_the_account_alone(count: int, 
 
 
 def delayed(services: Services, *payers: str) -> set[str]:
-    return {payer for payer, each in flows.delays(services, "sepolia", payers).items() if each.reason is not None}
+    return {payer for payer, each in find_delays(services, "sepolia", payers).items() if each.reason is not None}
 
 
 def test_what_a_payer_has_reverted_delays_that_payer_alone() -> None:
@@ -428,7 +429,7 @@ def test_a_call_of_several_payers_that_is_reverted_delays_none_of_them_and_has_e
 
     assert submit("both", cheat, honest, data="0xbad0") is SubmissionStatus.ACCEPTED
     assert delayed(services, cheat, honest) == set(), "nobody knows who it was"
-    assert {payer for payer, each in flows.delays(services, "sepolia", [cheat, honest, third]).items() if each.is_alone} == {
+    assert {payer for payer, each in find_delays(services, "sepolia", [cheat, honest, third]).items() if each.is_alone} == {
         cheat, honest,
     }  # fmt: skip
     assert submit("both again", cheat, third) is SubmissionStatus.POSTPONED

@@ -22,6 +22,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.keys.signer import NoRelayer
 from chalicelib.relayer.rules import SENT_BEFORE
 
@@ -115,7 +116,7 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
         seconds = int(SENT_BEFORE.total_seconds())
         raise Conflict(f"Nothing was sent: less than {seconds} seconds are left in which the escrow takes it")
     if payment.payer is None and pending.payer is not None:
-        delay = relayer_flows.delays(services, payment.network, [pending.payer])[pending.payer]
+        delay = find_delays(services, payment.network, [pending.payer])[pending.payer]
         if delay.reason is not None:
             raise Conflict(f"The service takes nothing from this wallet now, and nothing was sent: {delay.reason}")
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))

@@ -23,7 +23,7 @@ from chalicelib.payments.recording.reconciliation import reconcile_escrow
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import flows as relayer_flows
+from chalicelib.relayer.delays import find_delays
 from chalicelib.webhooks import flows as webhooks
 from chalicelib.webhooks.records import Event
 
@@ -108,7 +108,7 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
     if payment.payer is not None:
         return payment
     approved = payment.pre_approved_by
-    delays = relayer_flows.delays(services, payment.network, approved)
+    delays = find_delays(services, payment.network, approved)
     able: Sequence[str] = [each for each in approved if delays[each].reason is None]
     if len(able) > 1:
         contracts = contracts_of(payment, services.settings.escrow_contracts)
