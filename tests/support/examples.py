@@ -399,6 +399,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/secure-payments/payouts"): example(
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
     ),
+    ("POST", "/v2/secure-payments/payouts/batch"): example(
+        body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
+    ),
     ("POST", "/v2/secure-payments/batch-payouts"): example(
         body=lambda owner, way: {"tokens": payout_tokens(owner, way)}, others=(400,)
     ),

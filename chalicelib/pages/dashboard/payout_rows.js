@@ -6,7 +6,7 @@ import { decimal, t } from "./text.js";
 
 export const MOST_ROWS = 200;
 export const COLUMNS = ["recipient", "amount", "currency"];
-/** @typedef {{ number: number, recipient: string, amount: string, currency: string, id: string, problems: Record<string, string> }} Row `number` is that of the row below the header, `id` that of the currency. */
+/** @typedef {{ number: number, recipient: string, amount: string, currency: string, id: string, network?: string, problems: Record<string, string> }} Row `number` is that of the row below the header; `id` is that of the currency, `network` where it is. */
 
 /** @param {string} text @param {any[]} currencies Those of the API. @returns {{ rows: Row[], problem?: string, ignored: string[] }} The rows, unless the table as a whole has a problem. */
 export function readPayouts(text, currencies) {

@@ -115,6 +115,40 @@ def test_a_table_becomes_one_link_that_pays_all_its_rows(new_person: NewPerson, 
     assert [(each["payee"], each["amount"]) for each in rows] == [(PAYEE, "12.5"), (OTHER, "3")]
 
 
+def test_a_table_becomes_payouts_that_the_wallet_pays_together(stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor) -> None:
+    person = new_person(purse).register().at(f"/payouts?walletAddress={purse.address}").click("Import payouts", "link")
+    fill_table(person, f'{PAYEE},"1,25",fUSDC-sepolia', f"{OTHER},4,fUSDC-sepolia").fill("Wallet that pays it", "0x12")
+    person.click("Create one link for all rows").sees("This is no address")
+    for wrong in (TRON, OTHER.lower()):
+        person.fill("Wallet that pays it", wrong).click("Create one link for all rows")
+        expect(person.page.locator(".problem")).to_have_count(1)
+    assert created(person) == (0, 0)
+    person.fill("Wallet that pays it", purse.address).click("Create one link for all rows").sees("Payouts were created: 2")
+    assert axe_findings(person.page) == []
+    url = str(person.page.get_by_role("link", name="Pay now").get_attribute("href"))
+    person.click("Payouts of this wallet", "link").sees("Choose payouts to pay them")
+    choose(person, "1.25").sees("Payouts chosen: 2, together 5.25 fUSDC-sepolia").sees("Payouts of one link are paid together")
+    visitor = new_visitor(purse).open(url.partition("token=")[2]).connect(purse)
+    visitor.pay("approve" if visitor.state == "approve" else "confirming")
+    stack.settle()
+    visitor.reach("completed")
+    paid = person.call("GET", "/v2/request?status=paid")["requests"]
+    assert sorted((each["payee"], each["amount"], each["payer"]) for each in paid) == [(OTHER, "4", purse.address), (PAYEE, "1.25", purse.address)]
+
+
+def test_amounts_and_addresses_of_other_forms_are_said_by_row_and_column(new_person: NewPerson, purse: Purse) -> None:
+    person = new_person(purse).register().at("/import").fill("Wallet that pays it", purse.address)
+    amounts = {"12,5": True, "1 234,56": True, "1'234.56": True, "1.234,56": False, "1,234.56": False, "1,000": False, "١٢": False, "-1": False, "1e3": False, "0": False, "$5": False}
+    fill_table(person, *(f'{PAYEE},"{each}",fUSDC-sepolia' for each in amounts), f"{TRON},1,fUSDC-sepolia", f"{PAYEE[2:]},1,fUSDC-sepolia")
+    cells = [[bool(cell.locator(".problem").count()) for cell in row.locator("td").all()] for row in person.page.locator("tbody tr").all()]
+    assert cells == [*([False, False, not is_read, False] for is_read in amounts.values()), *[[False, True, False, False]] * 2]
+    person.click("Create one link for all rows").sees("Nothing was created")
+    fill_table(person, f"{PAYEE},1,USDT-tron").sees("with problems: 1")
+    fill_table(person, f"{PAYEE},1,fUSDC-sepolia", f"{purse.address},1,fUSDC-sepolia", f"{WRONG_CHECKSUM},1,fUSDC-sepolia").click("Create one link for all rows")
+    expect(person.page.locator("tbody .problem")).to_have_count(2)
+    assert created(person) == (0, 0)
+
+
 def test_wrong_cells_are_said_by_row_and_column_and_nothing_is_created(new_person: NewPerson) -> None:
     person = new_person().register().at("/import")
     fill_table(

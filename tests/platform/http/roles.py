@@ -21,7 +21,7 @@ _MONEY = """
     create_request update_request cancel_request refund_request accept_request withdraw_payment_intent
     create_commerce_payment authorize_commerce_payment authorize_commerce_calldata charge_commerce_payment
     charge_commerce_calldata capture_commerce_payment capture_commerce_calldata void_commerce_payment
-    void_commerce_calldata refund_commerce_payment refund_commerce_calldata create_multicall_payout create_payout
+    void_commerce_calldata refund_commerce_payment refund_commerce_calldata create_multicall_payout create_payout create_payouts
     batch_payouts pay_out pay_out_by_former_path pay_batch activate_recurring change_recurring approve_change
     refuse_change keep_own_payee_destination change_own_payee_destination deactivate_own_payee_destination
 """
