@@ -138,6 +138,7 @@ def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
         "isTest": False,
         "createdAt": _ago(hours=18),
         "attempts": [attempt],
+        "body": {"event": "payment.partial", "requestId": "01ab", "amount": "60", "currency": "USDC-base"},
     }
 
 

@@ -176,6 +176,12 @@ export function Copy({ text, whole }) {
   `;
 }
 
+/** @param {any} props The body of an event as webhooks receive it; none is left of a person who was erased. */
+export const Body = ({ of: body }) => {
+  const text = JSON.stringify(body ?? {}, (_, value) => (typeof value === "string" ? clean(value) : value), 2);
+  return text !== "{}" && html`<details><summary class="hint">${t("timeline.body")}</summary><pre tabindex="0">${text}</pre></details>`;
+};
+
 /** @param {any} props The hash of a transaction, which leads to its page at the explorer of its network. */
 export function Hash({ of: hash, network }) {
   const href = transactionPage(network, hash);
