@@ -123,13 +123,8 @@ def _mispaid(number: int, kind: str, *labels: str, **changes: str) -> dict[str, 
 
 
 def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
-    attempt = {
-        "at": _ago(hours=18),
-        "status": status,
-        "error": None,
-        "response": "upstream is down" if status == 502 else "",
-        "durationMs": 182,
-    }
+    response = "upstream is down" if status == 502 else ""
+    attempt = {"at": _ago(hours=18), "status": status, "error": None, "response": response, "durationMs": 182}
     return {
         "id": f"01M8DELIVERY{number:014}",
         "webhookId": "01ab",
@@ -365,6 +360,7 @@ POPULATED: Answers = {
         "requireSecondFactor": True,
         "approvals": True,
         "approvalDelayHours": 24,
+        "networksLowOnGas": ["base"],
         "createdAt": _ago(days=90),
     },
     "read_notifications": {"payments": False, "attention": True, "sendsEmail": True},

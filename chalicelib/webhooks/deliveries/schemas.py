@@ -94,7 +94,7 @@ class DeliveryAnswer(Output):
     nextAttemptAt: str | None = Field(description="While it is pending: when its next attempt is due")
     attempts: list[AttemptAnswer] = Field(description="The newest eight, oldest first")
     body: dict[str, Any] | None = Field(
-        description="What the webhook is sent; null with a client id alone, and if the person that it is about was erased"
+        description="What the webhook is sent; null with a client id alone, and if the person it is about was erased"
     )
 
     @classmethod

@@ -28,6 +28,7 @@ ADDED: dict[str, set[str]] = {
     "Endpoint": {"secret_number", "is_confirmed"},
     "RelayedCall": {"many_open"},
     "RelayedTransaction": {"payers"},
+    "RelayerProgress": {"has_low_balance"},
     "Reverts": {"more_open_calls", "successes"},
     "Link": {"has_known_payees", "is_being_cancelled"},
     "Request": {"paid_when_cancelled"},
