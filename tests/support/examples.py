@@ -423,6 +423,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         body=lambda owner, way: {"permitSignature": signature_of(owner.recurring)},
         before=lambda owner, way: owner.payout(is_active=False),
     ),
+    ("GET", "/v2/payouts/recurring"): example(before=lambda owner, way: owner.payout(is_active=True)),
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),

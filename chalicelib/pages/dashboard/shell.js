@@ -16,6 +16,7 @@ export const VIEWS = {
   links: { file: "requests.js", scope: "secure_payments:read", group: "main" },
   create: { file: "create.js", scope: "secure_payments:write" },
   payouts: { file: "payouts.js", scope: "payouts:read", group: "main" },
+  recurring: { file: "recurring.js", scope: "payouts:read", group: "main" },
   import: { file: "import.js", scope: "secure_payments:write" },
   payments: { file: "payments.js", scope: "requests:read", group: "main" },
   mispayments: { file: "mispayments.js", scope: "webhooks:read", group: "main" },

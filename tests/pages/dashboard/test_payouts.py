@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 from playwright.sync_api import Route, expect
 
+from infra.local.screens_dashboard import SCENES
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person
@@ -80,6 +82,41 @@ def test_an_address_of_no_form_is_said_and_other_peoples_payouts_are_not_shown(n
     person.fill("Wallet that pays it", purse.address).click("Show").sees("No open payouts")
     person.at(f"/payouts?walletAddress={EVIL}").page.wait_for_load_state("networkidle")
     assert person.page.evaluate("window.ran") is None and person.page.locator("main [role=alert]").count() == 1
+
+
+def test_a_recurring_payout_is_signed_once_by_its_payer_and_stopped(new_person: NewPerson, purse: Purse) -> None:
+    """The allowance is sent on the chain, and the permit is the one that the service gave; stopping offers to lower what is allowed."""
+    purse.says["eth_signTypedData_v4"] = lambda address, text: {"result": Account.sign_typed_data(purse.private_key, full_message=json.loads(text)).signature.to_0x_hex()}
+    person = new_person(purse).register().at("/recurring").sees("No recurring payouts").click("New recurring payout")
+    person.click("Go on to sign it").sees("Enter the address that is paid")
+    expect(person.page.locator("dialog .problem")).to_have_count(3)
+    person.choose("Token", "fUSDC-sepolia").fill("Recipient", PAYEE).fill("Amount", "1,5").fill("Wallet that pays it", purse.address)
+    for count in ("1", "256", "2.5", "x"):
+        person.fill("Number of payments", count).click("Go on to sign it").sees("Write a whole number from 2 to 255")
+    assert person.call("GET", "/v2/payouts/recurring")["recurringPayouts"] == []
+    person.fill("Number of payments", "2").fill("First date", "2050-01-31").click("Go on to sign it").sees("Nothing is paid before the payer has signed")
+    assert axe_findings(person.page) == []
+    person.click("Use Test Wallet").sees("It was sent.")
+    purse.says["eth_requestAccounts"] = {"result": [OTHER]}
+    person.click("Sign by Test Wallet").sees("no other one can sign this")
+    del purse.says["eth_requestAccounts"]
+    person.click("Sign by Test Wallet").sees("It is active").page.get_by_role("dialog").get_by_role("button", name="Close", exact=True).last.click()
+    person.sees("0 of 2").sees("Active").click("Stop").sees("No more payments of 1.5 fUSDC-sepolia are made")
+    assert axe_findings(person.page) == []
+    person.page.get_by_role("dialog").get_by_role("button", name="Stop", exact=True).click()
+    person.sees("Lower what is allowed").click("Use Test Wallet").sees("It was sent.").click("Close").sees("Stopped")
+    (stopped,) = person.call("GET", "/v2/payouts/recurring")["recurringPayouts"]
+    assert (stopped["status"], stopped["amount"], stopped["payer"]) == ("cancelled", "1.5", purse.address)
+    expect(person.page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_a_paused_recurring_payout_says_why_and_is_resumed(new_person: NewPerson) -> None:
+    person = new_person().register()
+    row = {**SCENES["dashboard-recurring"][2]["list_recurring"]["recurringPayouts"][3]}
+    person.page.route("**/v2/payouts/recurring?*", lambda route: route.fulfill(json={"recurringPayouts": [row], "nextCursor": None}))
+    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureReason=None), route.fulfill(json={}))[1])
+    person.at("/recurring").sees("Insufficient token allowance").click("Resume").sees("Active")
+    expect(person.page.get_by_text("Insufficient token allowance")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [320, 1280])

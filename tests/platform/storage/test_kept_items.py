@@ -27,6 +27,7 @@ ADDED: dict[str, set[str]] = {
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number", "is_confirmed"},
     "RelayedCall": {"many_open"},
+    "RecurringPayment": {"by_account", "listed_at"},
     "RelayedTransaction": {"payers"},
     "RelayerProgress": {"has_low_balance"},
     "Reverts": {"more_open_calls", "successes"},
