@@ -12,6 +12,7 @@ from typing import get_args
 
 import pytest
 
+from chalicelib.base.languages import LANGUAGES
 from chalicelib.base.records import Record
 from chalicelib.pages import dashboard_html
 from chalicelib.pages.dashboard_html import JOINED, assets, served_files
@@ -159,7 +160,7 @@ def test_every_message_that_is_asked_for_exists_and_every_one_is_asked_for() -> 
     text = "\n".join(OWN.values())
     asked = set(re.findall(r'\bt\("([^"]+)"', text)) | set(re.findall(r'[?:] "([a-z][\w.-]*)"', text))
     groups = {"advice", "label", "status", "type", "role", "recovery", "delivery", "nav", "filter", "create", "client", "session",
-              "presence", "recurring", "attention", "identity", "operation", "change", "changes", "preview", "reason", "held", "escrow",
+              "presence", "recurring", "email", "attention", "identity", "operation", "change", "changes", "preview", "reason", "held", "escrow",
               "branding", "snippets", "field", "resource"}  # fmt: skip
     plain = set(re.findall(r'\["([a-z.]+)", ', text))  # the facts of a request
     assert set(re.findall(r'\bt\("([^"]+)"', text)) <= MESSAGES.keys()
@@ -178,6 +179,11 @@ def test_every_language_has_the_same_messages_with_the_same_values_and_none_is_e
     assert [key for key, text in messages.items() if values(text) != values(MESSAGES[key])] == []
     if name != "en.json":
         assert len([key for key, text in messages.items() if text == MESSAGES[key]]) < len(messages) / 10
+
+
+def test_mails_are_offered_in_every_language_that_they_have() -> None:
+    (offered,) = re.findall(r"^const MAIL_LANGUAGES = (.*);$", OWN["security.js"], re.M)
+    assert tuple(json.loads(offered)) == LANGUAGES
 
 
 def test_the_languages_that_are_offered_are_those_that_have_messages() -> None:
