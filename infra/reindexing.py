@@ -20,15 +20,17 @@ from chalicelib.payments.search import store as search_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
 from chalicelib.platform.storage.store import Add
+from chalicelib.recurring.records import RecurringPayment
 
 
 def reindex(services: Services, segment: int = 0, segments: int = 1) -> Iterator[Counter[str]]:
-    """Completes every link, request, payment and event; yields after each record how many of which kind were written.
+    """Completes every link, request, payment, event and recurring payout; yields after each record how many of which
+    kind were written.
 
     Raises WriteConflict for a record that others change ten times in a row: run it again.
     """
     written = Counter[str]()
-    for record, is_listed in search_store.everything(services.store, segment, segments):
+    for record, is_listed in search_store.everything(services.store, segment, segments, RecurringPayment):
         if _complete(services, record, is_listed):
             written[type(record).__name__] += 1
         yield written

@@ -20,10 +20,10 @@ from chalicelib.webhooks.endpoints.rules import CHOICES
 JOINED: Mapping[str, Sequence[str]] = {
     "dashboard.js": (
         *("text.js", "csv.js", "api.js", "route.js", "components.js", "proofs.js", "payment_rows.js", "attention.js"),
-        *("shell.js", "dashboard.js"),
+        *("home.js", "shell.js", "dashboard.js"),
     ),
 }
-"""The scripts of every view, which are served as one file; each view has a file of its own."""
+"""The scripts of every view, and Home, which are served as one file; each other view has a file of its own."""
 _FOLDER = Path(__file__).parent / "dashboard"
 _PLACEHOLDER = re.compile(r"\{\{(sha384|file):([\w./-]+)\}\}")
 

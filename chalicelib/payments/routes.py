@@ -67,6 +67,10 @@ ROUTES = {
             "POST", "/v2/secure-payments/payouts", "create_payout", CREDENTIALS, scope="payouts:write", status=201,
         ),
         Operation(
+            "POST", "/v2/secure-payments/payouts/batch", "create_payouts", CREDENTIALS, scope="payouts:write",
+            status=201,
+        ),
+        Operation(
             "POST", "/v2/secure-payments/batch-payouts", "batch_payouts", CREDENTIALS, scope="payouts:write",
             status=201,
         ),

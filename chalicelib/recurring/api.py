@@ -2,13 +2,15 @@
 
 from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows
-from chalicelib.recurring.responses import answer_changed, recurring_answer
+from chalicelib.recurring.responses import answer_changed, listed_answer, recurring_answer
 from chalicelib.recurring.schemas import (
     ActivateRecurring,
     ChangeRecurring,
     RecurringActivated,
     RecurringAnswer,
     RecurringCancelled,
+    RecurringPage,
+    RecurringQuery,
     RecurringResumed,
 )
 
@@ -18,6 +20,11 @@ def activate_recurring(call: Call[ActivateRecurring, None]) -> RecurringActivate
     schedule = flows.activate(call.services, call.caller.owner, recurring_id, signature)
     message = "Recurring payment activated successfully"
     return RecurringActivated(message=message, id=schedule.recurring_id, status="active")
+
+
+def list_recurring(call: Call[None, RecurringQuery]) -> RecurringPage:
+    found, cursor = flows.list_own(call.services, call.caller.owner, call.query.cursor, call.query.limit)
+    return RecurringPage(recurringPayouts=[listed_answer(each) for each in found], nextCursor=cursor)
 
 
 def get_recurring(call: Call[None, None]) -> RecurringAnswer:

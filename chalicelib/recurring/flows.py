@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, NotFound
 from chalicelib.base.frozen import frozen
@@ -18,11 +19,12 @@ from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import Owner, check_executes
 from chalicelib.platform.access.ownership import check_changes, sees
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.pages import Listing, page_after
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.recurring import periods, rules, steps, store
 from chalicelib.recurring.creation import Fees, Plan, create_recurring
 from chalicelib.recurring.periods import Step
-from chalicelib.recurring.records import Period, RecurringPayment
+from chalicelib.recurring.records import RECURRING_PAYOUTS, Period, RecurringPayment
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.webhooks import flows as webhooks
 
@@ -106,6 +108,17 @@ def find(services: Services, owner: Owner, recurring_id: str) -> tuple[Recurring
     return step.schedule, tuple(changed.get(each.number, each) for each in known)
 
 
+def list_own(
+    services: Services, owner: Owner, cursor: str | None, limit: int
+) -> tuple[list[RecurringPayment], str | None]:
+    """A page of the account's recurring payouts, newest first, of those that the owner sees, and the cursor of the next
+    page. Those that nobody has signed for 30 days are left out."""
+    listing = Listing(owner.account_id, RECURRING_PAYOUTS, {})
+    page, now = page_after(services.store, RecurringPayment, listing, cursor, limit), services.clock()
+    found = [each for each in page.records if sees(owner, each) and not _is_over(each, now)]
+    return found, page.cursor
+
+
 def cancel(services: Services, owner: Owner, recurring_id: str) -> Cancelled:
     """Cancels a recurring payout; a payment that was sent before can still be made. One query, one write, two reads.
 
@@ -171,9 +184,14 @@ def _after(first: Step, decide: Callable[[RecurringPayment], Step]) -> Step:
 def _check_payer(services: Services, owner: Owner, schedule: RecurringPayment | None) -> RecurringPayment:
     if schedule is None or not sees(owner, schedule):
         raise NotFound("Recurring payment not found")
-    if schedule.vanishes_at is not None and schedule.vanishes_at <= services.clock():
+    if _is_over(schedule, services.clock()):
         raise NotFound("Recurring payment not found")
     return schedule
+
+
+def _is_over(schedule: RecurringPayment, now: datetime) -> bool:
+    """Whether nobody has signed it in time, though it may not be deleted yet."""
+    return schedule.vanishes_at is not None and schedule.vanishes_at <= now
 
 
 def _allowance(services: Services, schedule: RecurringPayment) -> Allowance:

@@ -1,10 +1,12 @@
 """Stored records: recurring payouts, their periods, and what payers owe to all of theirs together."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import lists, place_of
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import PAYMENTS, Counts, KeyPattern, Record
 from chalicelib.chains.calldata.recurring import SchedulePermit
@@ -15,6 +17,8 @@ UNSIGNED_RETENTION = timedelta(days=30)
 """How long a recurring payout waits for the signature of its payer."""
 COMMITTED = "committed"
 """The name of the only count of a Commitment."""
+RECURRING_PAYOUTS = "RECURRING"
+"""The kind of the lists of recurring payouts."""
 
 
 class RecurringStatus(StrEnum):
@@ -106,6 +110,14 @@ class RecurringPayment(Record):
     def next_due(self) -> datetime | None:
         """When the next payment is due or looked at again, while it is active."""
         return self.check_at
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        return lists(self.account_id, RECURRING_PAYOUTS, {})
+
+    @property
+    def listed_at(self) -> str:
+        return place_of(self.created_at, self.recurring_id)
 
     @property
     def vanishes_at(self) -> datetime | None:

@@ -20,6 +20,7 @@ from chalicelib.recurring.schemas import (
     RecurringAnswer,
     RecurringCancelled,
     RecurringCreated,
+    RecurringListed,
     RecurringResumed,
     Remaining,
 )
@@ -58,6 +59,25 @@ def recurring_answer(schedule: RecurringPayment, periods: tuple[Period, ...]) ->
         payments=_payments(schedule, periods),
         failureCount=schedule.failures,
         failureReason=schedule.failure_reason,
+    )
+
+
+def listed_answer(schedule: RecurringPayment) -> RecurringListed:
+    """A recurring payout in the list."""
+    goes_on = schedule.status in (RecurringStatus.PENDING, RecurringStatus.ACTIVE)
+    template, currency = schedule.template, currency_of(schedule.template)
+    return RecurringListed.from_record(
+        schedule,
+        id=schedule.recurring_id,
+        payee=template.payee,
+        payer=schedule.permit.subscriber,
+        amount=format_amount(schedule.permit.amount, currency.decimals),
+        currency=currency.id,
+        reference=template.reference,
+        startDate=iso(schedule.start),
+        processedPayments=schedule.processed,
+        totalPayments=schedule.total,
+        nextPaymentDate=iso(period_due(schedule)) if goes_on else None,
     )
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, StrictInt
 from chalicelib.base.timestamps import iso
 from chalicelib.payments.requests.calendar import MAX_PERIODS
 from chalicelib.payments.requests.records import Frequency
-from chalicelib.platform.http.fields import WHOLE, Address, form
+from chalicelib.platform.http.fields import WHOLE, Address, Limit, form
 from chalicelib.platform.http.schemas import Input, Output
 from chalicelib.recurring.creation import FEWEST_PAYMENTS, Plan
 from chalicelib.recurring.flows import CANCEL, UNPAUSE
@@ -144,6 +144,35 @@ class RecurringAnswer(Output):
     payments: list[PeriodPayment] = Field(description="Of each period that is paid")
     failureCount: int = Field(description="How often the next payment has failed in a row")
     failureReason: str | None = Field(description="Why it failed last; null if it did not")
+
+
+class RecurringQuery(Input):
+    limit: Limit = Field(20, description="Recurring payouts on a page")
+    cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="`nextCursor` of the page before")
+
+
+class RecurringListed(Output):
+    id: str
+    status: RecurringStatus
+    payee: str | None = Field(description="Who is paid")
+    payer: str = Field(description="Whose wallet each payment is taken from")
+    amount: str = Field(description="What the payee gets with each payment, in units of the token")
+    currency: str = Field(description="The token")
+    reference: str | None = Field(description="Your own name for it")
+    frequency: Frequency
+    startDate: str = Field(description="When the first payment is due")
+    processedPayments: int = Field(description="How many periods are paid")
+    totalPayments: int
+    nextPaymentDate: str | None = Field(description="When the next one is due; null if none will be made")
+    failureReason: str | None = Field(description="Why the next payment failed last; null if it did not")
+    createdAt: str
+
+
+class RecurringPage(Output):
+    """Newest first. `nextCursor` is null on the last page. A page may have fewer than its limit."""
+
+    recurringPayouts: list[RecurringListed]
+    nextCursor: str | None
 
 
 class Remaining(Output):

@@ -247,7 +247,8 @@ class RelayerProgress(Record):
 
     `checked_at` is when the last check of them began. No block up to `unused_to` has a transaction of the account with
     the nonce `open_from` or a later one. Blocks up to `searched_to` were searched for one that has the nonce of a call;
-    it is 0 where that begins anew.
+    it is 0 where that begins anew. `has_low_balance` is whether the last check found less of the native coin than the
+    operator has set as low.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "PROGRESS")
@@ -258,6 +259,7 @@ class RelayerProgress(Record):
     checked_at: datetime
     unused_to: int = 0
     searched_to: int = 0
+    has_low_balance: bool = False
 
 
 @frozen

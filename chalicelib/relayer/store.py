@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
@@ -78,6 +79,14 @@ def reverts_of_many(store: Store, network: str, names: Iterable[str]) -> dict[st
 def senders(store: Store) -> Senders:
     """All accounts that the service has had. One read."""
     return store.get(Senders, Senders.KEY.of()) or Senders()
+
+
+def networks_with_low_balance(store: Store, since: datetime) -> tuple[str, ...]:
+    """Where an account had too little for gas when it was last checked, at `since` or later: a former one is checked no
+    more. One read, and a second one if there are accounts."""
+    keys = {RelayerProgress.KEY.of(network=each.network, sender=each.address) for each in senders(store).accounts}
+    found = store.get_many(dict.fromkeys(keys, RelayerProgress)).values() if keys else ()
+    return tuple(sorted({each.network for each in found if each.has_low_balance and each.checked_at >= since}))
 
 
 def account(store: Store, network: str, sender: str) -> RelayerAccount | None:

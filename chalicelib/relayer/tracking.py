@@ -83,7 +83,8 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
         confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
         progress = replace(progress, unused_to=max(progress.unused_to, confirmed_to))
     try:
-        progress = services.store.write(replace(progress, checked_at=now))
+        is_low = signer is not None and _is_low(services, network, reading)
+        progress = services.store.write(replace(progress, checked_at=now, has_low_balance=is_low))
     except WriteConflict:
         return False  # another check has just begun
     if reading.nonce < progress.open_from:
@@ -318,12 +319,17 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
         services.store.write(replace(account, next_nonce=nonce))
 
 
+def _is_low(services: Services, network: str, reading: AccountReading) -> bool:
+    """Whether an account has less for gas than RELAYER_LOW_BALANCES allows, or else the network's limit."""
+    lowest = services.settings.relayer_low_balances.get(network, relayer_limits(network).low_balance)
+    return reading.balance < parse_amount(lowest, rules.COIN_DECIMALS)
+
+
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:
     """Logs a low balance, and a day's costs near their limit; alarms count these lines (metrics.py)."""
     facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
     services.log.info("relayer balance", extra=facts)
-    lowest = services.settings.relayer_low_balances.get(network, relayer_limits(network).low_balance)
-    if reading.balance < parse_amount(lowest, rules.COIN_DECIMALS):
+    if _is_low(services, network, reading):
         services.log.error("relayer balance is low", extra=facts)
     limit = budget_of(services, network).daily_limit
     account = store.account(services.store, network, signer.address)

@@ -264,7 +264,7 @@ def _json(described: Json) -> str:
 
 def _code(text: str) -> str:
     """A block that can be scrolled with the keyboard, too."""
-    return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
+    return f'<pre tabindex="0"><code>{escape(text, quote=False)}</code></pre>'
 
 
 def _prose(text: Any) -> str:

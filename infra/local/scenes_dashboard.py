@@ -72,15 +72,23 @@ _REQUESTS = [
 def _link(number: int, status: str) -> dict[str, Any]:
     url = f"https://pay.example/?token=01M81GWADTG430DT5ZY44SN9{number:02}"
     return {
-        "token": url[-26:],
-        "securePaymentUrl": url,
-        "status": status,
-        "paymentType": "batch" if number == 2 else "single",
-        "flow": "pay" if number == 3 else "get_paid",
-        "reference": _NAMES[number % 5],
-        "createdAt": _ago(hours=5 * number),
-        "expiresAt": iso(_NOW + timedelta(days=7)),
+        **{"token": url[-26:], "securePaymentUrl": url, "status": status, "reference": _NAMES[number % 5]},
+        **{"paymentType": "batch" if number == 2 else "single", "flow": "pay" if number == 3 else "get_paid"},
+        **{"createdAt": _ago(hours=5 * number), "expiresAt": _ago(days=-7)},
     }
+
+
+def _recurring(number: int, status: str, paid: int, **changes: Any) -> dict[str, Any]:
+    money = {"amount": "2500", "currency": "USDC-base", "payee": _PAYEE, "payer": _PAYER, "frequency": "MONTHLY"}
+    counts = {"processedPayments": paid, "totalPayments": 12, "nextPaymentDate": _ago(days=-number)}
+    about = {"id": f"R{number}", "status": status, "reference": _NAMES[number % 5], "failureReason": None}
+    return {**about, **money, **counts, "createdAt": _ago(days=number), "startDate": _ago(days=30 * paid), **changes}
+
+
+_RECURRING = [
+    *(_recurring(1, "active", 3), _recurring(3, "pending", 0), _recurring(4, "cancelled", 2, nextPaymentDate=None)),
+    _recurring(2, "paused", 5, failureReason="Insufficient token allowance", nextPaymentDate=None),
+]
 
 
 def _transfer(number: int, classification: str, action: str, **changes: Any) -> dict[str, Any]:
@@ -123,13 +131,8 @@ def _mispaid(number: int, kind: str, *labels: str, **changes: str) -> dict[str, 
 
 
 def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
-    attempt = {
-        "at": _ago(hours=18),
-        "status": status,
-        "error": None,
-        "response": "upstream is down" if status == 502 else "",
-        "durationMs": 182,
-    }
+    response = "upstream is down" if status == 502 else ""
+    attempt = {"at": _ago(hours=18), "status": status, "error": None, "response": response, "durationMs": 182}
     return {
         "id": f"01M8DELIVERY{number:014}",
         "webhookId": "01ab",
@@ -138,6 +141,7 @@ def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
         "isTest": False,
         "createdAt": _ago(hours=18),
         "attempts": [attempt],
+        "body": {"event": "payment.partial", "requestId": "01ab", "amount": "60", "currency": "USDC-base"},
     }
 
 
@@ -244,14 +248,9 @@ _ME: dict[str, Any] = {
         {"id": "i2", "type": "wallet", "name": _PAYEE},
     ],
 }
+_READ = {"lastRead": _ago(seconds=5)}
 _NETWORKS = [
-    {
-        "network": name,
-        "lagSeconds": lag,
-        "readUntil": _ago(seconds=lag),
-        "lastRead": _ago(seconds=5),
-        "isSeeingPayments": lag < 600,
-    }
+    {"network": name, "lagSeconds": lag, "readUntil": _ago(seconds=lag), **_READ, "isSeeingPayments": lag < 600}
     for name, lag in (("base", 9), ("mainnet", 31), ("matic", 4200), ("tron", 12))
 ]
 _CAPTURABLE = {
@@ -329,6 +328,8 @@ _WEBHOOKS = [
 POPULATED: Answers = {
     "me": _ME,
     "find_payments": _payments(180),
+    "list_recurring": {"recurringPayouts": _RECURRING, "nextCursor": None},
+    "change_recurring": {"transactions": [{"to": _PAYEE, "data": "0x095ea7b3", "value": "0x0"}]},
     "list_requests": {"requests": _REQUESTS, "pagination": {"nextCursor": "more"}},
     "look_up_secure_payment": {
         "securePayments": [_link(n, s) for n, s in enumerate(("pending", "completed", "expired", "cancelled"))],
@@ -359,11 +360,9 @@ POPULATED: Answers = {
     "list_changes": {"changes": _CHANGES, "nextCursor": None},
     "list_members": _PEOPLE,
     "read_account": {
-        "id": "a1",
-        "name": "The Shop",
-        "requireSecondFactor": True,
-        "approvals": True,
+        **{"id": "a1", "name": "The Shop", "requireSecondFactor": True, "approvals": True},
         "approvalDelayHours": 24,
+        "networksLowOnGas": ["base"],
         "createdAt": _ago(days=90),
     },
     "read_notifications": {"payments": False, "attention": True, "sendsEmail": True},
@@ -382,6 +381,7 @@ CAPTURABLE: Answers = {**POPULATED, **_ESCROWED, "list_transfers_of_request": {"
 EMPTY: Answers = {
     "me": {**_ME, "accounts": _ME["accounts"][:1]},
     "find_payments": _payments(0),
+    "list_recurring": {"recurringPayouts": [], "nextCursor": None},
     "list_requests": {"requests": [], "pagination": {"nextCursor": None}},
     "look_up_secure_payment": {"securePayments": [], "pagination": {"nextCursor": None}},
     "list_events": {"events": [], "nextCursor": None},

@@ -35,6 +35,7 @@ class Purse:
     def __init__(self, chain: Chain, name: str = "Test Wallet", whole: int = 10**6) -> None:
         self.chain, self.name, self._account = chain, name, Account.create()
         self.address: str = self._account.address
+        self.private_key = bytes(self._account.key)
         self.key: str | None = None  # in the page; of Tron's alone
         self.says: dict[str, Says] = {}
         self.asked, self.sent, self.raw = list[str](), list[str](), list[str]()

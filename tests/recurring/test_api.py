@@ -1,6 +1,7 @@
 """Recurring payouts over HTTP: their published answers, and what is refused, in which words, with nothing written."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -62,6 +63,23 @@ def active(shop: Shop) -> str:
     created = made(shop)
     assert activate(shop, created["id"], SUBSCRIBER.sign_typed(created["recurringPaymentPermit"])).status == 201
     return str(created["id"])
+
+
+def test_all_of_an_account_are_listed_by_cursor_the_newest_first_and_nobody_elses(new_shop: Shop) -> None:
+    stranger, names = Shop(new_shop.api), [active(new_shop), str(made(new_shop)["id"]), str(made(new_shop)["id"])]
+    active(stranger)
+    change(new_shop, names[0], "cancel")
+    old = loaded(names[1])
+    save(old, created_at=old.created_at - timedelta(days=31))
+    first = new_shop.api.get("/v2/payouts/recurring?limit=1", new_shop.by_key).json
+    (newest,) = first["recurringPayouts"]
+    assert (newest["id"], newest["status"], newest["payer"], newest["payee"]) == (names[2], "pending", SUBSCRIBER.address, PAYEE)
+    assert (newest["amount"], newest["currency"], newest["frequency"]) == ("12.5", "fUSDC-sepolia", "MONTHLY")
+    assert (newest["processedPayments"], newest["totalPayments"], newest["nextPaymentDate"][:10]) == (0, 12, "2030-01-31")
+    rest = new_shop.api.get(f"/v2/payouts/recurring?cursor={first['nextCursor']}", new_shop.by_key).json
+    assert [(each["id"], each["status"], each["nextPaymentDate"]) for each in rest["recurringPayouts"]] == [(names[0], "cancelled", None)]
+    assert rest["nextCursor"] is None, "one that nobody has signed for 30 days is over"
+    assert new_shop.api.get("/v2/payouts/recurring", new_shop.by_client).status == 401
 
 
 def test_creating_answers_with_the_permit_and_the_approval(new_shop: Shop, node: Node) -> None:

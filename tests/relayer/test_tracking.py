@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -523,8 +524,11 @@ def test_a_low_balance_is_logged_with_the_address_to_send_to(world: World, mempo
     services, lines = logged(world)
     world.relay(services)
     assert lines.of("relayer balance is low") == []
+    assert store.networks_with_low_balance(world.services.store, world.services.clock()) == ()
     mempool.balance = 10**18 - 1
     world.relay(services)
+    assert store.networks_with_low_balance(world.services.store, world.services.clock()) == ("sepolia",)
+    assert store.networks_with_low_balance(world.services.store, world.services.clock() + timedelta(seconds=1)) == ()
     facts = {"network": "sepolia", "address": SENDER, "balance": str(10**18 - 1)}
     assert [(level, extra) for level, message, extra in lines.lines if message == "relayer balance is low"] == [("error", facts)]
 

@@ -399,6 +399,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/secure-payments/payouts"): example(
         body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
     ),
+    ("POST", "/v2/secure-payments/payouts/batch"): example(
+        body=lambda owner, way: {"creatorWalletAddress": owner.wallet.address}
+    ),
     ("POST", "/v2/secure-payments/batch-payouts"): example(
         body=lambda owner, way: {"tokens": payout_tokens(owner, way)}, others=(400,)
     ),
@@ -420,6 +423,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
         body=lambda owner, way: {"permitSignature": signature_of(owner.recurring)},
         before=lambda owner, way: owner.payout(is_active=False),
     ),
+    ("GET", "/v2/payouts/recurring"): example(before=lambda owner, way: owner.payout(is_active=True)),
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),

@@ -207,13 +207,16 @@ def test_a_delivery_shows_its_attempts_with_status_answer_and_duration(shop: Sho
     id = webhook(shop)
     delivery_after_test(shop, id)
     (delivery,) = listed(shop, id, credentials={**shop.by_key, **shop.by_client}).json["deliveries"]
-    assert set(delivery) == {"id", "webhookId", "event", "state", "isTest", "createdAt", "nextAttemptAt", "attempts"}
+    assert set(delivery) == {"id", "webhookId", "event", "state", "isTest", "createdAt", "nextAttemptAt", "attempts", "body"}
     assert (delivery["event"], delivery["state"], delivery["isTest"]) == ("payment.partial", "pending", True)
     assert delivery["nextAttemptAt"] > delivery["createdAt"]
     (attempt,) = delivery["attempts"]
     assert (attempt["status"], attempt["error"]) == (500, None)
     assert (attempt["response"], attempt["durationMs"]) == ("no such order: <b>\u00e6</b>", 12)
     assert attempt["at"] >= delivery["createdAt"]
+    assert delivery["body"]["event"] == "payment.partial"
+    (alone,) = listed(shop, id).json["deliveries"]
+    assert (alone["body"], alone["attempts"][0]["response"]) == (None, "")
 
 
 def test_the_deliveries_of_an_event_are_those_to_each_webhook_of_its_owners_with_its_variants(shop: Shop) -> None:

@@ -1,6 +1,7 @@
 """Reads and changes the settings of an account."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypedDict
 
 from chalicelib.base.errors import Conflict, NotFound
@@ -8,9 +9,15 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account
+from chalicelib.platform.access.people.records import Role
+from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.access.sessions.records import Session
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
+from chalicelib.relayer import store as relayer_store
+
+CHECKED_WITHIN = timedelta(hours=1)
+"""How old the last check of an account may be; one whose key is set is checked every minute."""
 
 
 class AccountSettings(TypedDict, total=False):
@@ -29,6 +36,14 @@ def read(services: Services, account_id: str) -> Account:
     if account is None:
         raise NotFound("Account not found")
     return account
+
+
+def networks_low_on_gas(services: Services, role: Role) -> list[str] | None:
+    """The networks on which the service's own account had too little for gas within the last hour: what it sends waits
+    there. None for a role that does not change the account. Two reads at most."""
+    if "account:write" not in SCOPES_OF[role]:
+        return None
+    return list(relayer_store.networks_with_low_balance(services.store, services.clock() - CHECKED_WITHIN))
 
 
 @retry_conflicts(20)  # every change of a member writes the account, too

@@ -56,13 +56,18 @@ class AccountAnswer(Output):
     approvalDelayHours: int | None
     plainTransfers: bool
     createdAt: str
+    networksLowOnGas: list[str] | None = Field(
+        description="Where the service's own account has too little for gas, so that captures, refunds and recurring"
+        " payouts that it sends may wait; null for roles that do not change the account"
+    )
 
     @classmethod
-    def of(cls, account: Account) -> Self:
+    def of(cls, account: Account, networks_low_on_gas: list[str] | None) -> Self:
         return cls.from_record(
             account,
             id=account.account_id,
             requireSecondFactor=account.requires_second_factor,
             approvals=bool(account.has_approvals),
             approvalDelayHours=account.approval_delay_hours or None,
+            networksLowOnGas=networks_low_on_gas,
         )

@@ -1,7 +1,7 @@
 // What views are made of: loading, errors, fields, forms, tables, dialogs, copying.
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
-import { amount, clean, short, t } from "./text.js";
+import { LANGUAGES, amount, chooseLanguage, clean, language, short, t } from "./text.js";
 import { transactionPage } from "./api.js";
 
 /** @param {() => void} again @param {number | null} ms @param {unknown[]} deps Reads again after that time, if the page is seen then; null: not. What is read anew belongs into `deps`. */
@@ -83,6 +83,13 @@ export function Tick({ label, hint, checked, onValue, ...given }) {
     </label>
   `;
 }
+
+/** In which language this browser shows the dashboard. */
+export const Languages = () => html`
+  <${Field} is="select" label=${t("language")} hint=${t("language.hint")} value=${language} onValue=${chooseLanguage}>
+    ${Object.entries(LANGUAGES).map(([code, name]) => html`<option key=${code} value=${code} lang=${code}>${name}</option>`)}
+  <//>
+`;
 
 /** @param {any} props A form that sends once at a time. `send` does it; what it throws is shown, beginning at the first field that it is about, and nothing is lost. */
 export function Form({ send, label, children, quiet, danger, onProblem }) {
@@ -175,6 +182,12 @@ export function Copy({ text, whole }) {
     </span>
   `;
 }
+
+/** @param {any} props The body of an event as webhooks receive it; none is left of a person who was erased. */
+export const Body = ({ of: body }) => {
+  const text = JSON.stringify(body ?? {}, (_, value) => (typeof value === "string" ? clean(value) : value), 2);
+  return text !== "{}" && html`<details><summary class="hint">${t("timeline.body")}</summary><pre tabindex="0">${text}</pre></details>`;
+};
 
 /** @param {any} props The hash of a transaction, which leads to its page at the explorer of its network. */
 export function Hash({ of: hash, network }) {

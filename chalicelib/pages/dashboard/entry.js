@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
 import { BRAND, Problem, call, me, readMe } from "./api.js";
 import { Link, address, go, route } from "./route.js";
-import { Failure, Field, Form, Title, problemOf } from "./components.js";
+import { Failure, Field, Form, Languages, Title, problemOf } from "./components.js";
 import { addPasskey, discoverWallets, hasPasskeys, provePasskey, signByWallet } from "./proofs.js";
 
 /** @param {any} props The frame of a view for who is not signed in. */
@@ -12,6 +12,7 @@ const Entry = ({ title, children }) => html`
   <main class="entry">
     <p class="brand">${BRAND}</p>
     <section class="card"><${Title}>${title}<//>${children}</section>
+    <div class="language"><${Languages} /></div>
   </main>
 `;
 

@@ -57,15 +57,19 @@ async function failingWebhooks() {
   return known.filter(({ at }, number) => !hasAnswered(pages[number].deliveries, at));
 }
 
+/** Networks on which the service's own account has too little for gas; none for roles that are not told. */
+const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
+
 /** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, at }. */
 async function attention() {
-  const [{ networks }, changes, paid, webhooks, partial, failed] = await Promise.all([
-    call("GET", "/v2/status"), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
+  const [{ networks }, low, changes, paid, webhooks, partial, failed] = await Promise.all([
+    call("GET", "/v2/status"), lowOnGas(), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
   ]);
   return [
     ...networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
       key: `n${each.network}`, text: t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
     })),
+    ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: t("attention.gas", { network: networkName(network) }), view: "status" })),
     ...changes.map((each) => ({ key: each.id, text: t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
     ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
     ...paid.map((each) => ({
@@ -90,7 +94,7 @@ function Attention() {
         ${(/** @type {any[]} */ found) => found.length === 0
           ? html`<p class="quietly">${t("attention.none")}</p>`
           : html`<ul class="work">${found.map((each) => html`
-              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text} /><//><time datetime=${each.at}>${time(each.at)}</time></li>
+              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
             `)}</ul>`}
       <//>
     </section>
@@ -195,14 +199,18 @@ function Bars({ rows, currency, days }) {
   `;
 }
 
-/** The networks, and what their state means for payers. */
+/** The networks, what their state means for payers, and on which ones the service has too little for gas. */
 function Status() {
-  const loaded = useLoad(() => call("GET", "/v2/status"), []);
+  const loaded = useLoad(async () => {
+    const [{ networks }, low] = await Promise.all([call("GET", "/v2/status"), lowOnGas()]);
+    return { networks, low };
+  }, []);
   const state = (/** @type {any} */ each) => (!each.lastRead ? "unread" : each.isSeeingPayments ? "good" : "bad");
   return html`
     <${Title} actions=${html`<button type="button" class="quiet" onClick=${loaded.again}>${t("again.read")}</button>`}>${t("nav.status")}<//>
     <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ { networks }) => html`
+      ${(/** @type {any} */ { networks, low }) => html`
+        ${low.length > 0 && html`<p class="note bad">${t("status.gas", { networks: low.map(networkName).join(", ") })}</p>`}
         <${Table}
           caption=${t("nav.status")}
           heads=${[t("network"), t("state"), t("status.until"), t("status.meaning")]}

@@ -1,8 +1,9 @@
-// Payouts from a table: every row is checked, and one link is created for all of them or none.
+// Payouts from a table: every row is checked, and one link is created for all of them or none. A wallet that is named pays it; else any wallet can.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, sum, t, webAddress } from "./text.js";
-import { Problem, call } from "./api.js";
+import { amount, clean, short, sum, t, webAddress } from "./text.js";
+import { Problem, call, may, me } from "./api.js";
+import { addressProblem } from "./drafts.js";
 import { ClientChoice, readClients } from "./client_choice.js";
 import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./payout_rows.js";
 import { Link } from "./route.js";
@@ -14,21 +15,22 @@ const TEMPLATE = "recipient,amount,currency\r\n0x0000000000000000000000000000000
 /** @type {Record<string, string>} The field of the API for a column. */
 const FIELDS = { recipient: "payee", amount: "amount", currency: "paymentCurrency" };
 
-/** The form, once currencies and client ids are known. */
-function Import() {
+/** @param {any} props The form, once currencies and client ids are known. The query: `walletAddress`, who pays. */
+function Import({ query: given }) {
   const loaded = useLoad(() => Promise.all([call("GET", "/v2/currencies"), readClients()]), []);
   return html`
     <p><${Link} view="payouts">${t("nav.payouts")}<//></p>
     <${Title}>${t("nav.import")}<//>
-    <${Loaded} of=${loaded}>${(/** @type {any[]} */ [currencies, clients]) => html`<${Sheet} currencies=${currencies} clients=${clients} />`}<//>
+    <${Loaded} of=${loaded}>${(/** @type {any[]} */ [currencies, clients]) => html`<${Sheet} currencies=${currencies} clients=${clients} payer=${given.get("walletAddress") ?? me.value.address ?? ""} />`}<//>
   `;
 }
 
 /** @param {any} props */
-function Sheet({ currencies, clients }) {
+function Sheet({ currencies, clients, payer }) {
   const [text, setText] = useState("");
   const [reference, setReference] = useState("");
   const [clientId, setClientId] = useState("");
+  const [wallet, setWallet] = useState(may("payouts:write") ? payer : "");
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [refused, setRefused] = useState("");
   const [made, setMade] = useState(/** @type {any} */ (null));
@@ -52,10 +54,13 @@ function Sheet({ currencies, clients }) {
     const wrong = rows.filter((each) => Object.keys(each.problems).length);
     if (!rows.length) throw new Problem(400, { message: whole ?? t("import.empty") });
     if (wrong.length) throw new Problem(400, { message: t("import.problems", { count: wrong.length }) });
-    const body = { requests: requestsOf(rows), ...(reference && { reference }), ...(clientId && { clientId }) };
-    setMade(await call("POST", "/v2/secure-payments", { body, key: key.of(body) }));
+    const creatorWalletAddress = wallet.trim();
+    const message = creatorWalletAddress && addressProblem(rows[0].network ?? "", creatorWalletAddress);
+    if (message) throw new Problem(400, { message, errors: [{ field: "creatorWalletAddress", message }] });
+    const body = { requests: requestsOf(rows), ...(creatorWalletAddress && { creatorWalletAddress }), ...(reference && { reference }), ...(clientId && { clientId }) };
+    setMade(await call("POST", creatorWalletAddress ? "/v2/secure-payments/payouts/batch" : "/v2/secure-payments", { body, key: key.of(body) }));
   };
-  if (made) return html`<${Imported} made=${made} count=${rows.length} />`;
+  if (made) return html`<${Imported} made=${made} count=${rows.length} wallet=${wallet.trim()} />`;
   return html`
     <div class="card">
       <p>${t("import.text", { most: MOST_ROWS })}</p>
@@ -63,6 +68,7 @@ function Sheet({ currencies, clients }) {
       <${Form} send=${send} label=${t("import.send")} onProblem=${setProblem}>
         <${Field} label=${t("import.choose")} type="file" accept=".csv,.txt,text/csv,text/plain" onChange=${choose} problem=${refused} />
         <${Field} is="textarea" rows="6" label=${t("import.table")} hint=${t("import.table.hint")} spellcheck="false" value=${text} onValue=${change} problem=${whole} />
+        ${may("payouts:write") && html`<${Field} label=${t("create.wallet")} hint=${t("import.wallet.hint")} spellcheck="false" autocomplete="off" value=${wallet} onValue=${setWallet} problem=${problemOf(problem, "creatorWalletAddress")} />`}
         <${Field} label=${t("reference")} hint=${t("import.reference.hint")} value=${reference} onValue=${setReference} problem=${problemOf(problem, "reference")} />
         <${ClientChoice} clients=${clients} value=${clientId} onValue=${setClientId} problem=${problemOf(problem, "clientId")} />
         ${ignored.length > 0 && html`<p class="hint">${t("import.ignored")} <${Name} of=${ignored.join(", ")} /></p>`}
@@ -93,10 +99,11 @@ function Rows({ rows, problem }) {
 }
 
 /** @param {any} props */
-const Imported = ({ made, count }) => html`
-  <p class="note good" role="status">${t("import.done", { count })}</p>
+const Imported = ({ made, count, wallet }) => html`
+  <p class="note good" role="status">${wallet ? t("import.paid.out", { count, wallet: short(wallet) }) : t("import.done", { count })}</p>
   <p class="links">
     <a class="action" href=${webAddress(made.securePaymentUrl)} target="_blank" rel="noopener noreferrer">${t("payouts.pay")}</a>
+    ${wallet && html`<${Link} view="payouts" query=${{ walletAddress: wallet }}>${t("import.payouts")}<//>`}
     <${Link} view="requests" query=${{ securePaymentToken: made.token }}>${t("links.requests")}<//>
   </p>
   <${TheLink} link=${{ ...made, status: "pending" }} />

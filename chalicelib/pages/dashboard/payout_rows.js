@@ -2,11 +2,11 @@
 
 import { parseCsv } from "./csv.js";
 import { addressProblem, amountProblem } from "./drafts.js";
-import { decimal, t } from "./text.js";
+import { amount as shown, decimal, t } from "./text.js";
 
 export const MOST_ROWS = 200;
 export const COLUMNS = ["recipient", "amount", "currency"];
-/** @typedef {{ number: number, recipient: string, amount: string, currency: string, id: string, problems: Record<string, string> }} Row `number` is that of the row below the header, `id` that of the currency. */
+/** @typedef {{ number: number, recipient: string, amount: string, currency: string, id: string, network?: string, problems: Record<string, string> }} Row `number` is that of the row below the header; `id` is that of the currency, `network` where it is. */
 
 /** @param {string} text @param {any[]} currencies Those of the API. @returns {{ rows: Row[], problem?: string, ignored: string[] }} The rows, unless the table as a whole has a problem. */
 export function readPayouts(text, currencies) {
@@ -22,7 +22,7 @@ export function readPayouts(text, currencies) {
   const called = names.filter(Boolean);
   if (new Set(called).size < called.length) return nothing(t("import.twice"));
   if (isOpen) return nothing(t("import.quote"));
-  if (rest.length > MOST_ROWS) return nothing(t("import.many", { count: rest.length.toLocaleString("en"), most: MOST_ROWS }));
+  if (rest.length > MOST_ROWS) return nothing(t("import.many", { count: shown(String(rest.length)), most: MOST_ROWS }));
   const cell = (/** @type {string[]} */ line, /** @type {string} */ name) => (line[names.indexOf(name)] ?? "").trim();
   const rows = rest.map((line, at) => {
     const [recipient, amount, currency] = COLUMNS.map((name) => cell(line, name));

@@ -17,7 +17,7 @@ function Payouts({ query: given }) {
   const currencies = useLoad(() => call("GET", "/v2/currencies"), []);
   const actions = html`
     ${may("payouts:write") && html`<${Link} view="create" query=${{ kind: "payout" }} class="action">${t("payouts.new")}<//>`}
-    ${may("secure_payments:write") && html`<${Link} view="import" class="quiet">${t("nav.import")}<//>`}
+    ${may("secure_payments:write") && html`<${Link} view="import" query=${{ walletAddress: wallet }} class="quiet">${t("nav.import")}<//>`}
   `;
   return html`
     <${Title} actions=${actions}>${t("nav.payouts")}<//>
@@ -66,9 +66,11 @@ function Of({ wallet, currencies }) {
     const { requests, pagination } = await call("GET", `/v2/request${query(wanted)}&cursor=${encodeURIComponent(cursor)}`);
     return { rows: requests.filter((/** @type {any} */ each) => each.securePaymentToken), next: pagination.nextCursor };
   };
-  const choose = (/** @type {any} */ row) => (/** @type {boolean} */ isChosen) => {
+  /** Payouts of one link are paid together, so they are chosen together. */
+  const choose = (/** @type {any} */ row, /** @type {any[]} */ rows) => (/** @type {boolean} */ isChosen) => {
     setProblem(null);
-    setChosen([...chosen.filter(({ requestId }) => requestId !== row.requestId), ...(isChosen ? [row] : [])]);
+    const others = chosen.filter(({ securePaymentToken }) => securePaymentToken !== row.securePaymentToken);
+    setChosen([...others, ...(isChosen ? rows.filter(({ securePaymentToken }) => securePaymentToken === row.securePaymentToken) : [])]);
   };
   const close = (/** @type {() => void} */ again) => () => {
     if (ready.isNew) setChosen([]);
@@ -83,7 +85,7 @@ function Of({ wallet, currencies }) {
           caption=${t("nav.payouts")}
           heads=${[t("payouts.choose"), t("amount"), t("create.recipient"), t("reference"), t("created")]}
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
-            html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row)} problem=${problemOf(problem, row.securePaymentToken)} />`,
+            html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row, rows)} problem=${problemOf(problem, row.securePaymentToken)} />`,
             html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<code title=${row.payee}>${short(row.payee)}</code>`,
             html`<${Name} of=${row.reference ?? t("none")} />`, html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
           ] }))}
@@ -128,6 +130,7 @@ function Together({ chosen, currencies, onProblem, done }) {
   return html`
     <section class="card" aria-label=${t("payouts.chosen")}>
       <p class="sums" role="status">${t("payouts.sums", { count: chosen.length, sums: sums.join(", ") })}</p>
+      ${chosen.length > tokens.length && html`<p class="hint">${t("payouts.one.link")}</p>`}
       ${tokens.length > 1 && html`<p class="hint">${t("payouts.combine.hint")}</p>`}
       <${Form} send=${send} label=${t(tokens.length > 1 ? "payouts.combine" : "payouts.open")} onProblem=${onProblem} />
     </section>

@@ -6,7 +6,10 @@ import { call, me, readMe } from "./api.js";
 import { Badge, Confirmed, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./components.js";
 import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
 
-const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Sessions} />`;
+/** The languages of e-mails. */
+const MAIL_LANGUAGES = ["ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "pt", "ru", "zh"];
+
+const Security = () => html`<${Title}>${t("nav.security")}<//><${Identities} /><${Passkeys} /><${Mails} /><${Sessions} />`;
 
 function Identities() {
   const { identities } = me.value;
@@ -32,6 +35,37 @@ function Identities() {
       ${isLooking && wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
       <${NewAddress} />
     </section>
+  `;
+}
+
+/** The language of the e-mails to the addresses of who is signed in, and why nothing is sent to one. */
+function Mails() {
+  const loaded = useLoad(() => call("GET", "/v1/auth/email"), []);
+  return html`<${Loaded} of=${loaded}>${(/** @type {any} */ { addresses, sendsEmail }) => addresses.length > 0 && html`
+    <section class="card"><h2>${t("email.title")}</h2>
+      ${!sendsEmail && html`<p class="hint">${t("notices.none")}</p>`}
+      ${addresses.filter((/** @type {any} */ { stopped }) => stopped).map((/** @type {any} */ each) => html`<p class="problem" key=${each.email}><${Name} of=${t(`email.${each.stopped.reason}`, { email: each.email, time: time(each.stopped.since) })} /></p>`)}
+      <${MailLanguage} key=${addresses[0].language} language=${addresses[0].language} />
+    </section>
+  `}<//>`;
+}
+
+/** @param {any} props */
+function MailLanguage({ language: before }) {
+  const [chosen, choose] = useState(before);
+  const [said, say] = useState("");
+  const send = async () => {
+    say("");
+    await call("PUT", "/v1/auth/email", { body: { language: chosen } });
+    say(t("saved"));
+  };
+  return html`
+    <${Form} send=${send} label=${t("save")} quiet>
+      <${Field} is="select" label=${t("email.language")} hint=${t("email.language.hint")} value=${chosen} onValue=${choose}>
+        ${MAIL_LANGUAGES.map((each) => html`<option key=${each} value=${each} lang=${each}>${new Intl.DisplayNames([each], { type: "language" }).of(each)}</option>`)}
+      <//>
+    <//>
+    <p role="status">${said}</p>
   `;
 }
 

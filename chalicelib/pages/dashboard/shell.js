@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, word } from "./text.js";
 import { BRAND, call, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
 import { Link, address, route } from "./route.js";
-import { Dialog, Failure, Field, Loaded, useLoad } from "./components.js";
+import { Dialog, Failure, Field, Languages, Loaded, useLoad } from "./components.js";
 
 /** @typedef {{ file: string, scope?: string, group?: string, isOpen?: boolean }} View A view's file, the scope that it needs, its group in the navigation, and whether it is for everybody. */
 
@@ -16,6 +16,7 @@ export const VIEWS = {
   links: { file: "requests.js", scope: "secure_payments:read", group: "main" },
   create: { file: "create.js", scope: "secure_payments:write" },
   payouts: { file: "payouts.js", scope: "payouts:read", group: "main" },
+  recurring: { file: "recurring.js", scope: "payouts:read", group: "main" },
   import: { file: "import.js", scope: "secure_payments:write" },
   payments: { file: "payments.js", scope: "requests:read", group: "main" },
   mispayments: { file: "mispayments.js", scope: "webhooks:read", group: "main" },
@@ -142,6 +143,7 @@ function Person() {
           <//>
         `}
         ${problem && html`<${Failure} problem=${problem} />`}
+        <${Languages} />
         <button type="button" class="quiet" onClick=${theme}>${t("theme")}</button>
         <button type="button" class="quiet" onClick=${() => turn(() => call("POST", "/v1/auth/logout"))}>${t("sign.out")}</button>
       </div>

@@ -12,8 +12,8 @@ const [LOOK_MS, LOOKS] = [2_000, 150];
 /** @type {Map<string, string>} What was sent from this page: the hash by the bytes that were signed. */
 const sentBefore = new Map();
 
-/** @param {any} props Has transactions signed by `signer`. They are sent once as long as it is shown. `currency` is the id of the token, which says on which network; `children` say what is done. */
-export function Signing({ transactions: given, currency: id, signer, label, again, children }) {
+/** @param {any} props Has transactions signed by `signer`. They are sent once as long as it is shown. `currency` is the id of the token, which says on which network; `children` say what is done, and `sent` what follows. With it the signer has a key of its own, and is no Safe. */
+export function Signing({ transactions: given, currency: id, signer, label, again, sent: after, children }) {
   const [transactions] = useState(given); // what was shown is what is signed
   const bytes = transactions.map((/** @type {Transaction} */ each) => each.data).join();
   const [before] = useState(() => sentBefore.get(bytes));
@@ -49,7 +49,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
         ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${state === "busy"} onClick=${() => send(each)}>${t("by.wallet", { name: clean(each.name) })}</button>`)}
         ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
       </div>
-      ${family === "evm" && currency?.chainId && html`
+      ${family === "evm" && !after && currency?.chainId && html`
         <details><summary>${t("safe.title")}</summary>
           <p class="hint">${t("safe.text")}</p>
           <p><button type="button" class="quiet" onClick=${() => downloadForSafe(transactions, signer, currency.chainId)}>${t("safe.download")}</button></p>
@@ -57,7 +57,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
       `}
     `}<//>`}
     ${problem && html`<${Failure} problem=${problem} />`}
-    <p role="status">${t(state === "busy" ? "sign.busy" : state === "sent" ? "sign.sent" : "sign.once")}</p>
+    <p role="status">${state === "sent" && after ? after : t(state === "busy" ? "sign.busy" : state === "sent" ? "sign.sent" : "sign.once")}</p>
     ${hashes.map((hash) => html`<p key=${hash}>${t("transaction")} <${Hash} of=${hash} network=${currency?.network} /></p>`)}
   `;
 }
@@ -107,6 +107,15 @@ function evmSigner(provider, signer, chain) {
     return receipt?.status ? receipt.status === "0x1" : null;
   };
   return { demand, send, state };
+}
+
+/** @param {any} provider @param {string} signer @param {any} typed What is signed by EIP-712: `domain`, `types` without the one of the domain, and `values`. @returns {Promise<string>} */
+export async function signTyped(provider, signer, { domain, types, values }) {
+  await evmSigner(provider, signer, domain.chainId).demand();
+  const EIP712Domain = Object.keys(domain).map((name) => ({ name, type: /** @type {Record<string, string>} */ ({ chainId: "uint256", verifyingContract: "address" })[name] ?? "string" }));
+  const [primaryType] = Object.keys(types);
+  const text = JSON.stringify({ domain, types: { EIP712Domain, ...types }, primaryType, message: values });
+  return provider.request({ method: "eth_signTypedData_v4", params: [signer, text] }).catch(refuse);
 }
 
 /** @param {any} provider @param {string} signer @param {number} chain @returns {Signer} By the wallet's TronWeb, whose node builds what is signed: it has to be the call that was asked for. */

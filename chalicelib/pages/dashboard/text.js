@@ -1,12 +1,38 @@
 // Messages, numbers, dates and addresses as text. User-given text only ever becomes a text node.
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+/** @type {Record<string, string>} The languages, each by its own name. */
+export const LANGUAGES = { en: "English", de: "Deutsch" };
 /** @type {Record<string, string>} */
 let messages = {};
+/** The language that is shown. */
+export let language = "en";
 
-/** Fetches the messages of the language, by their name with a hash. */
+/** @returns {string | null} The language that was chosen in this browser, on the payment page as well where it has the same host. */
+function chosenLanguage() {
+  try {
+    return localStorage.getItem("language");
+  } catch {
+    return null; // a browser that stores nothing has chosen none
+  }
+}
+
+/** @param {string} chosen Shows everything in a language from now on. */
+export function chooseLanguage(chosen) {
+  try {
+    localStorage.setItem("language", chosen);
+  } catch {
+    // a browser that stores nothing goes by its own languages
+  }
+  location.reload();
+}
+
+/** Fetches the messages of the language that was chosen, else of the first one of the browser that there is; by their name with a hash. */
 export async function loadMessages() {
-  const response = await fetch(import.meta.resolve("./en.json"));
+  const wanted = [chosenLanguage(), ...navigator.languages].map((each) => (each ?? "").split("-")[0].toLowerCase());
+  language = wanted.find((each) => Object.hasOwn(LANGUAGES, each)) ?? "en";
+  document.documentElement.lang = language;
+  const response = await fetch(import.meta.resolve(`./${language}.json`));
   if (!response.ok) throw new Error("The messages could not be loaded");
   messages = await response.json();
 }
@@ -26,17 +52,21 @@ export const isTime = (text) => !Number.isNaN(Date.parse(text ?? ""));
 
 /** @param {string | null | undefined} text An ISO time as a date and time of this browser's zone. */
 export const time = (text) =>
-  text && isTime(text) ? new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
+  text && isTime(text) ? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
 
 /** @param {string} text A day as YYYY-MM-DD, as people write it. */
-export const day = (text) => new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+export const day = (text) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+
+/** @type {Record<string, [string, string]>} What separates thousands, and decimals: forms read both, and no point or comma in two ways. */
+const SEPARATORS = { en: [",", "."], de: ["\u202f", ","] };
 
 /** @param {string | null | undefined} text A decimal with separators between thousands; digits are never rounded. */
 export function amount(text) {
   const parts = /^(-?)(\d+)(\.\d+)?$/.exec(text ?? "");
   if (!parts) return clean(text);
+  const [thousands, point] = SEPARATORS[language];
   const digits = (parts[3] ?? "").replace(/0+$/, "");
-  return `${parts[1]}${parts[2].replace(/\B(?=(\d{3})+$)/g, ",")}${digits === "." ? "" : digits}`;
+  return `${parts[1]}${parts[2].replace(/\B(?=(\d{3})+$)/g, thousands)}${digits === "." ? "" : digits.replace(".", point)}`;
 }
 
 /** @param {string | null | undefined} text An address or hash, shortened in its middle. */

@@ -8,7 +8,7 @@ import { nextLook } from "./refresh.js";
 import { Link } from "./route.js";
 import { Rest } from "./partial_payments.js";
 import { RefundTransfer } from "./refunds.js";
-import { Badge, Failure, Form, Hash, Name, useLoad, useLook } from "./components.js";
+import { Badge, Body, Failure, Form, Hash, Name, useLoad, useLook } from "./components.js";
 
 /** @param {any} payment */
 const stated = (payment) => payment.statedAmount && t("timeline.stated", { amount: amount(payment.statedAmount) });
@@ -70,12 +70,6 @@ function Recovery({ transfer, link, request, isHeld }) {
   if (isHeld || transfer.recoveryAction !== "pay_remaining" || link?.status !== "pending") return null;
   return html`<${Rest} request=${request} link=${link} />`;
 }
-
-/** @param {any} props The body that webhooks receive; none is left of a person who was erased. */
-const Body = ({ of: body }) => {
-  const text = JSON.stringify(body, (_, value) => (typeof value === "string" ? clean(value) : value), 2);
-  return text !== "{}" && html`<details><summary class="hint">${t("timeline.body")}</summary><pre>${text}</pre></details>`;
-};
 
 /** @param {any} props The deliveries of an event to webhooks, read again when one that is on its way was attempted. */
 function Deliveries({ of: event, webhooks }) {

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, isTime, t, time, word } from "./text.js";
 import { EVENTS, Problem, call, may, query } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
+import { Badge, Body, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const PAGE = 20;
 const OVERLAPS = ["24", "72", "1", "0"]; // hours
@@ -124,8 +124,13 @@ function Actions({ webhook, again }) {
   };
   const redeliver = async () => {
     if (!isTime(since)) throw new Problem(400, { message: t("expires.missing") });
-    const { queued } = await call("POST", `/v1/webhook/${webhook.id}/redeliver`, { body: { since: new Date(since).toISOString() } });
-    say(t("delivery.queued", { count: queued }));
+    let count = 0;
+    for (let cursor = /** @type {string | null} */ (""); cursor !== null; ) {
+      const body = { since: new Date(since).toISOString(), ...(cursor && { cursor }) };
+      const { queued, nextCursor } = await call("POST", `/v1/webhook/${webhook.id}/redeliver`, { body });
+      [count, cursor] = [count + queued, nextCursor];
+      say(t("delivery.queued", { count }));
+    }
     again();
   };
   return html`
@@ -188,7 +193,8 @@ function Delivery({ of: delivery, webhook, again }) {
       <details>
         <summary><${Badge} kind=${KINDS[delivery.state] ?? "warn"}>${word("delivery", delivery.state)}<//> <${Name} of=${delivery.event} /> ${delivery.isTest && t("delivery.test")} <time datetime=${delivery.createdAt}>${time(delivery.createdAt)}</time></summary>
         ${delivery.attempts.length === 0 && html`<p class="hint">${t("delivery.unsent")}</p>`}
-        <ol>${delivery.attempts.map((/** @type {any} */ each) => html`<li key=${each.at}>${time(each.at)} · ${each.status ?? clean(each.error)} · ${each.durationMs} ms${each.response && html`<pre>${clean(each.response)}</pre>`}</li>`)}</ol>
+        <ol>${delivery.attempts.map((/** @type {any} */ each) => html`<li key=${each.at}>${time(each.at)} · ${each.status ?? clean(each.error)} · ${each.durationMs} ms${each.response && html`<pre tabindex="0">${clean(each.response)}</pre>`}</li>`)}</ol>
+        <${Body} of=${delivery.body} />
         ${may("webhooks:write") && html`<${Form} send=${redeliver} label=${t("delivery.again")} quiet />`}
       </details>
     </li>

@@ -63,7 +63,7 @@ def create_link(
     the bound one (specification, secure payments).
     """
     targets = for_each(draft.items, lambda item, path: resolve(item, path, terms.requests, bound))
-    _check_networks(targets)
+    check_networks(targets)
     return build_link(draft, targets, owner, terms, now, entropy)
 
 
@@ -121,14 +121,15 @@ def check_totals(link: Link, requests: Sequence[Request]) -> None:
     debits = [request.amount + link.fee.on(request.amount) for request in requests]
     for position, debit in enumerate(debits):
         if debit > money.MAX_UINT256:
-            path = ("requests", str(position), "amount") if link.flow is Flow.GET_PAID else ("amount",)
+            is_entry = link.flow is Flow.GET_PAID or len(requests) > 1
+            path = ("requests", str(position), "amount") if is_entry else ("amount",)
             raise refuse_field(path, "with its fee is larger than a token amount can be")
     direct = [debit for debit, request in zip(debits, requests, strict=True) if request.invoice_currency is None]
     if len(direct) > 1 and sum(direct) > LARGEST_TOTAL:
         raise BadRequest("The amounts with their fees add up to more than one batch can pay: make several links")
 
 
-def _check_networks(targets: Sequence[Target]) -> None:
+def check_networks(targets: Sequence[Target]) -> None:
     """Raises BadRequest unless one transaction can pay the batch: one network, and not Tron."""
     if len(targets) > 1 and any(target.token.network == "tron" for target in targets):
         raise TronBatchRefused("Make one link for each of them")

@@ -84,6 +84,9 @@ class RequestItem(Input):
     )
     paymentCurrency: fields.CurrencyId | None = Field(None, description="Which token is paid")
 
+    def item(self) -> Item:
+        return Item(self.amount, self.destinationId, self.payee, self.invoiceCurrency, self.paymentCurrency)
+
 
 _REDIRECT = {"redirectLabel": ["redirectUrl"]}
 
@@ -171,8 +174,7 @@ class CreateSecurePayment(NewLink):
         return len(self.requests)
 
     def draft(self) -> Draft:
-        items = (Item(i.amount, i.destinationId, i.payee, i.invoiceCurrency, i.paymentCurrency) for i in self.requests)
-        return self.plain(Draft, items=tuple(items))
+        return self.plain(Draft, items=tuple(each.item() for each in self.requests))
 
 
 class UpdateSecurePayment(Input):

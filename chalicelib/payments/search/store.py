@@ -11,12 +11,15 @@ from chalicelib.platform.storage.store import Store
 from chalicelib.webhooks.records import Event
 
 
-def everything(store: Store, segment: int, segments: int) -> Iterator[tuple[Record, bool]]:
-    """Every link, request, payment and event, each with whether it is in the lists that it belongs to.
+def everything(
+    store: Store, segment: int, segments: int, *others: type[Record]
+) -> Iterator[tuple[Record, bool]]:
+    """Every link, request, payment and event, and `others` of their table, each with whether it is in the lists that it
+    belongs to.
 
     `segment` is one of `segments` parts of the tables, which several processes can read at once.
     """
-    kept = ((Link, Request, Payment), (Event,))
+    kept = ((Link, Request, Payment, *others), (Event,))
     return chain.from_iterable(store.scan(kinds, segment, segments) for kinds in kept)
 
 

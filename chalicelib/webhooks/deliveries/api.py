@@ -1,10 +1,12 @@
 """Views of deliveries: tests, what was delivered, and sending it again. Whose webhooks are meant: endpoints/api.py."""
 
-from chalicelib.platform.http.view import Call
+from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.webhooks.deliveries import flows, reading, schemas
-from chalicelib.webhooks.deliveries.records import Listing
+from chalicelib.webhooks.deliveries.records import Delivery, Listing
 from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
+from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
+from chalicelib.webhooks.sealed_bodies import body_for, body_of
 
 
 def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
@@ -18,25 +20,33 @@ def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
 
 def list_deliveries_of_event(call: Call[None, None]) -> schemas.EventDeliveries:
     found = reading.of_event(call.services, call.caller.account_id, call.path["event_id"])
-    return schemas.EventDeliveries(deliveries=[schemas.DeliveryAnswer.of(each, shows_responses=True) for each in found])
+    return schemas.EventDeliveries(deliveries=[_answer(call, *each, shows=True) for each in found])
 
 
 def list_deliveries(call: Call[None, schemas.DeliveriesQuery]) -> schemas.DeliveriesPage:
     query = call.query
     listing = Listing[query.state.upper()] if query.state else Listing.ALL
-    found, cursor = reading.page(call.services, endpoint_of(call, query), listing, query.cursor, query.limit)
-    shows = not finds_only_public(call)
+    endpoint, shows = endpoint_of(call, query), not finds_only_public(call)
+    found, cursor = reading.page(call.services, endpoint, listing, query.cursor, query.limit)
     return schemas.DeliveriesPage(
-        deliveries=[schemas.DeliveryAnswer.of(each, shows_responses=shows) for each in found], nextCursor=cursor
+        deliveries=[_answer(call, each, endpoint, shows=shows) for each in found], nextCursor=cursor
     )
 
 
 def redeliver(call: Call[None, ClientIdChoice]) -> schemas.DeliveryAnswer:
-    repeated = reading.repeat_one(call.services, endpoint_of(call, call.query), call.path["delivery_id"])
-    return schemas.DeliveryAnswer.of(repeated, shows_responses=not finds_only_public(call))
+    endpoint = endpoint_of(call, call.query)
+    repeated = reading.repeat_one(call.services, endpoint, call.path["delivery_id"])
+    return _answer(call, repeated, endpoint, shows=not finds_only_public(call))
 
 
 def redeliver_failed(call: Call[schemas.RedeliverFailed, None]) -> schemas.RedeliverAnswer:
     body = call.body
     queued, cursor = reading.repeat_failed(call.services, endpoint_of(call, body), body.since, body.cursor)
     return schemas.RedeliverAnswer(queued=queued, nextCursor=cursor)
+
+
+def _answer(call: AnyCall, delivery: Delivery, endpoint: Endpoint, *, shows: bool) -> schemas.DeliveryAnswer:
+    """A delivery; with `shows` also what its webhook is sent, and what that answered."""
+    body = body_of(call.services, delivery) if shows else None
+    sent = body_for(endpoint, body) if body else None
+    return schemas.DeliveryAnswer.of(delivery, sent, shows_responses=shows)

@@ -28,9 +28,10 @@ def page(
     return tuple(each for each in found if _STATES.get(listing, each.state) is each.state), following
 
 
-def of_event(services: Services, account_id: str, event_id: str) -> tuple[Delivery, ...]:
-    """The deliveries of an event to the webhooks of its owners, and of its variants. Two reads and two queries at most.
+def of_event(services: Services, account_id: str, event_id: str) -> list[tuple[Delivery, Endpoint]]:
+    """The deliveries of an event to the webhooks of its owners, and of its variants, each with its webhook.
 
+    Two reads and two queries at most.
     Raises NotFound if the account has no such event.
     """
     event = event_store.event(services.store, event_id)
@@ -39,7 +40,8 @@ def of_event(services: Services, account_id: str, event_id: str) -> tuple[Delive
     owners = dict.fromkeys((None, event.client_id))
     webhooks = [each for owner in owners for each in endpoint_store.endpoints(services.store, account_id, owner)]
     ids = [delivery_id_of(event, number, each) for number in range(1 + len(event.variants)) for each in webhooks]
-    return store.existing(services.store, ids)
+    by_id = {each.webhook_id: each for each in webhooks}
+    return [(each, by_id[each.webhook_id]) for each in store.existing(services.store, ids)]
 
 
 def repeat_one(services: Services, endpoint: Endpoint, delivery_id: str) -> Delivery:

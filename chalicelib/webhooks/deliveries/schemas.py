@@ -1,6 +1,7 @@
 """Models of tests, deliveries and their attempts."""
 
-from typing import Annotated, Literal, Self
+import json
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
@@ -60,9 +61,12 @@ class DeliveryAnswer(Output):
     createdAt: str
     nextAttemptAt: str | None = Field(description="While it is pending: when its next attempt is due")
     attempts: list[AttemptAnswer] = Field(description="The newest eight, oldest first")
+    body: dict[str, Any] | None = Field(
+        description="What the webhook is sent; null with a client id alone, and if the person it is about was erased"
+    )
 
     @classmethod
-    def of(cls, delivery: Delivery, *, shows_responses: bool) -> Self:
+    def of(cls, delivery: Delivery, body: str | None, *, shows_responses: bool) -> Self:
         """Receivers may repeat what they were sent, which a client id alone must not learn of a confirmed webhook."""
         is_sending = delivery.state is DeliveryState.SENDING
         is_pending = delivery.state is DeliveryState.PENDING
@@ -73,6 +77,7 @@ class DeliveryAnswer(Output):
             state="pending" if is_sending else delivery.state.value,
             nextAttemptAt=iso_or_none(delivery.due_at if is_pending else None),
             attempts=[AttemptAnswer.of(each, shows_responses) for each in delivery.attempts or ()],
+            body=json.loads(body) if body else None,
         )
 
 

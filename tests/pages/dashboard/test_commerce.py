@@ -178,4 +178,4 @@ def deliveries_of(event_id: str) -> list[str]:
     """The ids of the deliveries of an event."""
     event = event_store.event(running().store, event_id)
     assert event is not None
-    return [each.delivery_id for each in delivery_reading.of_event(running(), event.account_id, event_id)]
+    return [each.delivery_id for each, _ in delivery_reading.of_event(running(), event.account_id, event_id)]

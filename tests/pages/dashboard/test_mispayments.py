@@ -1,19 +1,27 @@
 """The list of mispayments: a part is asked for or accepted, and what comes afterwards is refunded, all from the list. And
 what home says of them and of the rest that needs attention, until it is over."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
+from chalicelib.platform.access.people.records import Role
+from chalicelib.platform.storage.store import Delete
+from chalicelib.relayer.records import RelayerProgress, Sender
+from chalicelib.relayer.store import senders
+from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person, StoredEvents
+from tests.pages.dashboard.test_roles import give_role
 from tests.pages.dashboard.test_views import shown
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
+from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -106,6 +114,26 @@ def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, ne
     assert attention(person) == ["A webhook has failed for an hour or more: http://127.0.0.1:9999/hook"]
     person.click("A webhook has failed for an hour or more: http://127.0.0.1:9999/hook", "link").click("Turn off").sees("Turn on")
     assert attention(person) == []
+
+
+def test_home_and_status_say_where_the_service_has_too_little_for_gas_to_who_may_know(stack: Stack, new_person: NewPerson) -> None:
+    owner, viewer = new_person().register(), new_person().register()
+    give_role(stack, viewer, Role.VIEWER)
+    with stack.lock:
+        services = running()
+        known = senders(services.store)
+        services.store.write(replace(known, accounts=(*known.accounts, Sender("base", PAYEE))))
+        low = services.store.write(RelayerProgress("base", PAYEE, 0, services.clock(), has_low_balance=True))
+    try:
+        assert attention(owner) == ["Base: the service has too little for gas"]
+        owner.click("Base: the service has too little for gas", "link").sees("On Base the service's own account has too little for gas")
+        assert axe_findings(owner.page) == []
+        assert attention(viewer) == []
+        viewer.at("/status").sees("For payers")
+        expect(viewer.page.locator(".note.bad")).to_have_count(0)
+    finally:
+        with stack.lock:
+            services.store.write(Delete(low), replace(senders(services.store), accounts=known.accounts))
 
 
 def test_home_finds_a_change_that_waits_behind_many_that_are_decided(new_person: NewPerson) -> None:

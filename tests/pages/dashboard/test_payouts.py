@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 from playwright.sync_api import Route, expect
 
+from infra.local.screens_dashboard import SCENES
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person
@@ -82,6 +84,41 @@ def test_an_address_of_no_form_is_said_and_other_peoples_payouts_are_not_shown(n
     assert person.page.evaluate("window.ran") is None and person.page.locator("main [role=alert]").count() == 1
 
 
+def test_a_recurring_payout_is_signed_once_by_its_payer_and_stopped(new_person: NewPerson, purse: Purse) -> None:
+    """The allowance is sent on the chain, and the permit is the one that the service gave; stopping offers to lower what is allowed."""
+    purse.says["eth_signTypedData_v4"] = lambda address, text: {"result": Account.sign_typed_data(purse.private_key, full_message=json.loads(text)).signature.to_0x_hex()}
+    person = new_person(purse).register().at("/recurring").sees("No recurring payouts").click("New recurring payout")
+    person.click("Go on to sign it").sees("Enter the address that is paid")
+    expect(person.page.locator("dialog .problem")).to_have_count(3)
+    person.choose("Token", "fUSDC-sepolia").fill("Recipient", PAYEE).fill("Amount", "1,5").fill("Wallet that pays it", purse.address)
+    for count in ("1", "256", "2.5", "x"):
+        person.fill("Number of payments", count).click("Go on to sign it").sees("Write a whole number from 2 to 255")
+    assert person.call("GET", "/v2/payouts/recurring")["recurringPayouts"] == []
+    person.fill("Number of payments", "2").fill("First date", "2050-01-31").click("Go on to sign it").sees("Nothing is paid before the payer has signed")
+    assert axe_findings(person.page) == []
+    person.click("Use Test Wallet").sees("It was sent.")
+    purse.says["eth_requestAccounts"] = {"result": [OTHER]}
+    person.click("Sign by Test Wallet").sees("no other one can sign this")
+    del purse.says["eth_requestAccounts"]
+    person.click("Sign by Test Wallet").sees("It is active").page.get_by_role("dialog").get_by_role("button", name="Close", exact=True).last.click()
+    person.sees("0 of 2").sees("Active").click("Stop").sees("No more payments of 1.5 fUSDC-sepolia are made")
+    assert axe_findings(person.page) == []
+    person.page.get_by_role("dialog").get_by_role("button", name="Stop", exact=True).click()
+    person.sees("Lower what is allowed").click("Use Test Wallet").sees("It was sent.").click("Close").sees("Stopped")
+    (stopped,) = person.call("GET", "/v2/payouts/recurring")["recurringPayouts"]
+    assert (stopped["status"], stopped["amount"], stopped["payer"]) == ("cancelled", "1.5", purse.address)
+    expect(person.page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_a_paused_recurring_payout_says_why_and_is_resumed(new_person: NewPerson) -> None:
+    person = new_person().register()
+    row = {**SCENES["dashboard-recurring"][2]["list_recurring"]["recurringPayouts"][3]}
+    person.page.route("**/v2/payouts/recurring?*", lambda route: route.fulfill(json={"recurringPayouts": [row], "nextCursor": None}))
+    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureReason=None), route.fulfill(json={}))[1])
+    person.at("/recurring").sees("Insufficient token allowance").click("Resume").sees("Active")
+    expect(person.page.get_by_text("Insufficient token allowance")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 def test_a_table_becomes_one_link_that_pays_all_its_rows(new_person: NewPerson, tmp_path: Path, width: int) -> None:
     """From a file with a BOM, semicolons and line ends of Windows; twice the same click is one link."""
@@ -113,6 +150,40 @@ def test_a_table_becomes_one_link_that_pays_all_its_rows(new_person: NewPerson, 
     expect(person.page.locator("tbody tr")).to_have_count(2)
     rows = person.call("GET", f"/v2/request?securePaymentToken={link['token']}")["requests"]
     assert [(each["payee"], each["amount"]) for each in rows] == [(PAYEE, "12.5"), (OTHER, "3")]
+
+
+def test_a_table_becomes_payouts_that_the_wallet_pays_together(stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor) -> None:
+    person = new_person(purse).register().at(f"/payouts?walletAddress={purse.address}").click("Import payouts", "link")
+    fill_table(person, f'{PAYEE},"1,25",fUSDC-sepolia', f"{OTHER},4,fUSDC-sepolia").fill("Wallet that pays it", "0x12")
+    person.click("Create one link for all rows").sees("This is no address")
+    for wrong in (TRON, OTHER.lower()):
+        person.fill("Wallet that pays it", wrong).click("Create one link for all rows")
+        expect(person.page.locator(".problem")).to_have_count(1)
+    assert created(person) == (0, 0)
+    person.fill("Wallet that pays it", purse.address).click("Create one link for all rows").sees("Payouts were created: 2")
+    assert axe_findings(person.page) == []
+    url = str(person.page.get_by_role("link", name="Pay now").get_attribute("href"))
+    person.click("Payouts of this wallet", "link").sees("Choose payouts to pay them")
+    choose(person, "1.25").sees("Payouts chosen: 2, together 5.25 fUSDC-sepolia").sees("Payouts of one link are paid together")
+    visitor = new_visitor(purse).open(url.partition("token=")[2]).connect(purse)
+    visitor.pay("approve" if visitor.state == "approve" else "confirming")
+    stack.settle()
+    visitor.reach("completed")
+    paid = person.call("GET", "/v2/request?status=paid")["requests"]
+    assert sorted((each["payee"], each["amount"], each["payer"]) for each in paid) == [(OTHER, "4", purse.address), (PAYEE, "1.25", purse.address)]
+
+
+def test_amounts_and_addresses_of_other_forms_are_said_by_row_and_column(new_person: NewPerson, purse: Purse) -> None:
+    person = new_person(purse).register().at("/import").fill("Wallet that pays it", purse.address)
+    amounts = {"12,5": True, "1 234,56": True, "1'234.56": True, "1.234,56": False, "1,234.56": False, "1,000": False, "١٢": False, "-1": False, "1e3": False, "0": False, "$5": False}
+    fill_table(person, *(f'{PAYEE},"{each}",fUSDC-sepolia' for each in amounts), f"{TRON},1,fUSDC-sepolia", f"{PAYEE[2:]},1,fUSDC-sepolia")
+    cells = [[bool(cell.locator(".problem").count()) for cell in row.locator("td").all()] for row in person.page.locator("tbody tr").all()]
+    assert cells == [*([False, False, not is_read, False] for is_read in amounts.values()), *[[False, True, False, False]] * 2]
+    person.click("Create one link for all rows").sees("Nothing was created")
+    fill_table(person, f"{PAYEE},1,USDT-tron").sees("with problems: 1")
+    fill_table(person, f"{PAYEE},1,fUSDC-sepolia", f"{purse.address},1,fUSDC-sepolia", f"{WRONG_CHECKSUM},1,fUSDC-sepolia").click("Create one link for all rows")
+    expect(person.page.locator("tbody .problem")).to_have_count(2)
+    assert created(person) == (0, 0)
 
 
 def test_wrong_cells_are_said_by_row_and_column_and_nothing_is_created(new_person: NewPerson) -> None:

@@ -108,3 +108,16 @@ def exports(ann: Person, shop: Purse) -> None:
     lines = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert sorted(each["amount"].lstrip("'") for each in lines) == ["-6.25", "12.5"]
     assert shop.address in {each["payee"] for each in lines}
+
+
+def test_the_language_of_mails_is_chosen_and_why_an_address_gets_none_is_said(new_person: NewPerson) -> None:
+    person = new_person().register().at("/security").sees("E-mails to you").choose("Language of e-mails", "ja")
+    person.page.locator("section", has=person.page.get_by_role("heading", name="E-mails to you")).get_by_role("button", name="Save").click()
+    person.sees("Saved.")
+    assert [each["language"] for each in person.call("GET", "/v1/auth/email")["addresses"]] == ["ja"]
+    person.page.reload()
+    expect(person.page.get_by_label("Language of e-mails")).to_have_value("ja")
+    address = {"email": "a@b.example", "confirmedAt": None, "language": "de", "stopped": {"since": "2026-03-15T08:00:00Z", "reason": "complaint"}}
+    person.page.route("**/v1/auth/email", lambda route: route.fulfill(json={"addresses": [address], "sendsEmail": True}))
+    person.page.reload()
+    person.sees("one was reported as spam")

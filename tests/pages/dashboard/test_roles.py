@@ -29,7 +29,7 @@ READS = {
     "mispayments": "GET /v1/webhook/events", "keys": "GET /v1/api-keys", "clients": "GET /v1/client-ids",
     "webhooks": "GET /v1/webhook", "snippets": "GET /v1/client-ids", "payees": "GET /v1/payee-destination",
     "team": "GET /v1/members", "changes": "GET /v1/changes", "account": "GET /v1/account", "audit": "GET /v1/audit",
-    "security": "GET /v1/auth/sessions", "status": "GET /v2/status",
+    "recurring": "GET /v2/payouts/recurring", "security": "GET /v1/auth/sessions", "status": "GET /v2/status",
 }  # fmt: skip
 """What the views of the navigation read, without which they would show nothing. Payouts are requests."""
 OPENED_BY = {"create": "POST /v2/secure-payments", "import": "POST /v2/secure-payments"}
@@ -38,6 +38,7 @@ OFFERED = (
     ("/links", "link", "Duplicate", "POST /v2/secure-payments"),
     ("/payouts", "link", "New payout", "POST /v2/secure-payments/payouts"),
     ("/payouts", "link", "Import payouts", "POST /v2/secure-payments"),
+    ("/recurring", "button", "New recurring payout", "POST /v2/payouts"),
     ("/keys", "button", "New API key", "POST /v1/api-keys"),
     ("/clients", "button", "New client ID", "POST /v1/client-ids"),
     ("/webhooks", "button", "New webhook", "POST /v1/webhook"),

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from infra.local.browser import PATIENT
 from infra.local.screens_dashboard import SCENES, answering, open_view
+from tests.pages.dashboard.test_files import LOCALES, MESSAGES
 from tests.support.patience import milliseconds
 
 pytestmark = pytest.mark.xdist_group("scenes")
@@ -34,7 +35,7 @@ BROKEN = r"""(() => {
     const isRead = node.parentElement.checkVisibility() && !node.parentElement.closest(".visually-hidden, thead, pre, code[title], .copy, option");
     for (const { 0: token, index } of isRead ? node.data.matchAll(/\S+/g) : []) {
       if (/(?=\w*\d)\w{16,}/.test(token)) continue; // an address, a hash, an id
-      for (const { 0: word, index: at } of token.matchAll(/[A-Za-z]{2,20}/g)) {
+      for (const { 0: word, index: at } of token.matchAll(/[A-Za-zÄÖÜäöüß]{2,20}/g)) {
         range.setStart(node, index + at);
         range.setEnd(node, index + at + word.length);
         if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.push(`${word} in ${token}`);
@@ -46,9 +47,15 @@ BROKEN = r"""(() => {
 """Words that go on in the next line, in texts that are not addresses, hashes or ids."""
 
 
+@pytest.fixture(scope="module", params=["en", "de"])
+def language(request: pytest.FixtureRequest) -> str:
+    chosen: str = request.param
+    return chosen
+
+
 @pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(reduced_motion="reduce", locale="en")
+def tab(browser: Browser, language: str) -> Iterator[Page]:
+    context = browser.new_context(reduced_motion="reduce", locale=language)
     context.set_default_timeout(milliseconds())
     context.add_init_script(PATIENT)
     yield context.new_page()
@@ -56,11 +63,12 @@ def tab(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, name: str) -> None:
+def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, language: str, name: str) -> None:
     path, button, answers = SCENES[name]
     tab.set_viewport_size({"width": WIDTHS[-1], "height": 800})
     tab.route("**/*", answering(answers))
-    open_view(tab, path, button)
+    named = {text: LOCALES[f"{language}.json"][key] for key, text in MESSAGES.items()}
+    open_view(tab, path, named.get(button, ""))
     found = {}
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 800})

@@ -24,6 +24,7 @@ from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
 from tests.pages.dashboard.test_sign_in import fill_payment, signing
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
+from tests.pages.visitor import axe_findings
 from tests.support.client import item
 from tests.support.running import restart, running
 
@@ -203,11 +204,31 @@ def test_a_webhook_is_made_tested_and_a_failed_delivery_sent_again(stack: Stack,
             attempted = delivery_store.find_delivery(running().store, delivery["id"])
             assert attempted is not None and fail(running(), attempted)
         person.page.reload()
-        row.locator("summary").click()
+        row.locator("summary").first.click()
         expect(row).to_contain_text(" 500 ")
+        row.get_by_text("Body", exact=True).click()
+        assert json.loads(row.locator("pre").last.inner_text()) == delivery["body"] != {}
+        assert axe_findings(person.page) == []
         with person.page.expect_response("**/redeliver") as sent:
             row.get_by_role("button", name="Send it again").click()
         assert sent.value.status == 202
+
+
+def test_all_failed_deliveries_since_a_time_are_sent_again(new_person: NewPerson) -> None:
+    """By as many calls as there are pages; what was queued before one of them failed is said."""
+    person = new_person().register()
+    webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)
+    person.at(f"/webhook/{webhook['id']}").click("Send all again").sees("Choose a day and a time")
+    answers = iter([{"queued": 100, "nextCursor": "01M81GWADTG430DT5ZY44SN900"}, {"queued": 7, "nextCursor": None}])
+    sent: list[dict[str, str]] = []
+
+    def answer(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        route.fulfill(status=202, json=next(answers))
+
+    person.page.route("**/redeliver", answer)
+    person.fill("Failed since", "2026-03-15T10:00").click("Send all again").sees("107 deliveries will be sent again")
+    assert [set(each) for each in sent] == [{"since"}, {"since", "cursor"}]
 
 
 def test_a_key_is_shown_once_and_revoked_by_its_name(new_person: NewPerson) -> None:

@@ -20,7 +20,7 @@ from tests.support.running import running
 pytestmark = pytest.mark.xdist_group("browser")
 OPEN = ("/sign-in", "/register", "/forgot", "/confirm#x", "/password#x", "/invitation#x")
 VIEWS = (
-    "", "/requests", "/links", "/create", "/create?kind=held", "/create?kind=recurring", f"/payouts?walletAddress={WALLET}", "/payouts",
+    "", "/requests", "/links", "/create", "/create?kind=held", "/create?kind=recurring", f"/payouts?walletAddress={WALLET}", "/payouts", "/recurring",
     "/import", "/payments", "/mispayments", "/keys", "/clients", "/snippets", "/webhooks", "/payees", "/team", "/changes", "/account", "/security", "/audit", "/status", "/no-such-view",
 )  # fmt: skip
 EVIL = """<img src=x onerror="window.ran=1">"><script>window.ran=1</script>'};window.ran=1;//"""
@@ -152,6 +152,20 @@ def test_the_first_visit_is_small_and_reads_the_same_however_much_there_is(new_p
     asked.clear()
     shown(person, "")
     assert len(asked) <= before
+
+
+def test_it_speaks_the_language_of_the_browser_until_another_one_is_chosen(new_person: NewPerson) -> None:
+    """As the payment page does; amounts are shown as forms read them."""
+    german = new_person(locale="de-AT").at("/sign-in").heading("Anmelden")
+    assert german.page.evaluate("document.documentElement.lang") == "de"
+    german.register().at("/create").heading("Link erstellen").fill("Betrag", "1234,5").sees("1\u202f234,5")
+    assert axe_findings(german.page) == []
+    german.page.locator(".person summary").click()
+    german.choose("Sprache", "en").heading("Create a link")
+    german.page.reload()
+    german.heading("Create a link").fill("Amount", "1234,5").sees("1,234.5")
+    assert german.page.evaluate("document.documentElement.lang") == "en"
+    new_person(locale="fr").at("/sign-in").heading("Sign in")
 
 
 def test_no_view_asks_for_what_is_not_there_or_not_for_its_session(new_person: NewPerson) -> None:

@@ -12,8 +12,9 @@ _EVERYBODY = """
     ask_to_prove_by_passkey prove_by_passkey ask_to_register_passkey register_passkey list_passkeys rename_passkey
     remove_passkey list_requests read_request read_request_status find_payments list_archived_requests
     list_transfers_of_request reclaim_commerce_calldata get_commerce_status look_up_secure_payment preview_fees
-    list_transfers read_multicall_payout get_recurring list_webhooks list_events list_next_events list_deliveries_of_event
-    list_deliveries list_members list_invitations read_notifications read_account list_changes read_change withdraw_change
+    list_transfers read_multicall_payout get_recurring list_recurring list_webhooks list_events list_next_events
+    list_deliveries_of_event list_deliveries list_members list_invitations read_notifications read_account list_changes
+    read_change withdraw_change
     list_client_ids_by_session read_client_id_by_session read_branding_by_session read_domain_by_session
     read_own_payee_destination look_up_own_payee_destination look_up_payout_destination
 """
@@ -21,7 +22,7 @@ _MONEY = """
     create_request update_request cancel_request refund_request accept_request withdraw_payment_intent
     create_commerce_payment authorize_commerce_payment authorize_commerce_calldata charge_commerce_payment
     charge_commerce_calldata capture_commerce_payment capture_commerce_calldata void_commerce_payment
-    void_commerce_calldata refund_commerce_payment refund_commerce_calldata create_multicall_payout create_payout
+    void_commerce_calldata refund_commerce_payment refund_commerce_calldata create_multicall_payout create_payout create_payouts
     batch_payouts pay_out pay_out_by_former_path pay_batch activate_recurring change_recurring approve_change
     refuse_change keep_own_payee_destination change_own_payee_destination deactivate_own_payee_destination
 """

@@ -25,6 +25,7 @@ OPERATIONS = [
     ("GET", "/v2/currencies/{}/conversion-routes"),
     ("POST", "/v2/secure-payments"),
     ("POST", "/v2/secure-payments/payouts"),
+    ("POST", "/v2/secure-payments/payouts/batch"),
     ("POST", "/v2/secure-payments/batch-payouts"),
     ("POST", "/v2/secure-payments/fees/preview"),
     ("POST", "/v2/secure-payments/multicall-payouts"),

@@ -165,7 +165,7 @@ def test_every_kind_of_record_with_a_maker_is_made_with_each_credential() -> Non
 def test_every_operation_that_changes_something_of_an_account_is_named_here() -> None:
     """Those that remain create something of their own, are steps of payers, or are about what a client id alone has."""
     creating = {
-        "create_request", "create_secure_payment", "create_payout", "pay_out", "pay_out_by_former_path", "pay_batch",
+        "create_request", "create_secure_payment", "create_payout", "create_payouts", "pay_out", "pay_out_by_former_path", "pay_batch",
         "create_commerce_payment", "preview_fees", "create_webhook",
     }  # fmt: skip
     paying = {

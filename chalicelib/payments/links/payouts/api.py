@@ -1,4 +1,4 @@
-"""Views that create a payout and merge payouts into a batch."""
+"""Views that create payouts, one or several as a batch, and merge payouts into a batch."""
 
 from typing import Annotated, Self
 
@@ -6,8 +6,8 @@ from pydantic import Field, StringConstraints, model_validator
 
 from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.payouts import flows
-from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft
-from chalicelib.payments.links.schemas import NewLink, Redirect, SecurePaymentCreated
+from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft, PayoutsDraft
+from chalicelib.payments.links.schemas import NewLink, Redirect, RequestItem, SecurePaymentCreated
 from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Payee, Recipient, ShortText
 from chalicelib.platform.http.schemas import rule
@@ -27,6 +27,23 @@ class CreatePayout(NewLink):
     def draft(self) -> PayoutDraft:
         link = self.plain(Draft, items=(), payer_identifier=None)
         return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
+
+
+class CreatePayouts(NewLink):
+    """A link that its creator pays to several recipients, in one transaction on one EVM network."""
+
+    creatorWalletAddress: Recipient = Field(description="Who pays: an address of the network's family")
+    requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)] = Field(
+        description="What is paid to whom, in the token that is paid"
+    )
+
+    @property
+    def items_written(self) -> int:
+        return len(self.requests)
+
+    def draft(self) -> PayoutsDraft:
+        items = tuple(each.item() for each in self.requests)
+        return PayoutsDraft(self.creatorWalletAddress, self.plain(Draft, items=items, payer_identifier=None))
 
 
 class BatchPayouts(Redirect):
@@ -52,6 +69,11 @@ class BatchPayouts(Redirect):
 
 def create_payout(call: Call[CreatePayout, None]) -> SecurePaymentCreated:
     payable = flows.create(call.services, owner_of(call), call.caller.session, call.body.draft())
+    return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
+
+
+def create_payouts(call: Call[CreatePayouts, None]) -> SecurePaymentCreated:
+    payable = flows.create_batch(call.services, owner_of(call), call.caller.session, call.body.draft())
     return SecurePaymentCreated.of(payable, call.services.settings.pay_url)
 
 

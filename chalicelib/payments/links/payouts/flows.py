@@ -1,4 +1,4 @@
-"""Creates payouts, and merges several into a batch that one transaction pays."""
+"""Creates payouts, one or several as a batch, and merges several into a batch that one transaction pays."""
 
 from dataclasses import replace
 
@@ -7,7 +7,14 @@ from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.payouts.rules import MergeDraft, PayoutDraft, create_payout, merge
+from chalicelib.payments.links.payouts.rules import (
+    MergeDraft,
+    PayoutDraft,
+    PayoutsDraft,
+    create_payout,
+    create_payouts,
+    merge,
+)
 from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from chalicelib.payments.requests.names import flows as names
 from chalicelib.payments.requests.names.rules import NamedField, is_name
@@ -26,12 +33,32 @@ def create(services: Services, owner: Owner, session: Session | None, draft: Pay
     No read, but one of the payee destination for a client id that its owner limits; one transaction.
     """
     check_platform(owner)
-    wallet = Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
-    draft = _with_address(services, owner, draft)
+    draft, wallet = _with_address(services, owner, draft), _wallet_of(session)
     payable = create_payout(draft, owner, links.terms_of(services), services.clock(), services.entropy, wallet)
     links.check_link_limits(services, owner, (payable,))
     links.save(services, payable)
     return payable
+
+
+def create_batch(services: Services, owner: Owner, session: Session | None, draft: PayoutsDraft) -> PayableLink:
+    """Creates payouts as one link, which one transaction pays, or none of them. `session` as in `create`.
+
+    Raises ValidationFailed with what is wrong with each entry, BadRequest, Forbidden. Reads as `create`; as many
+    transactions as a link of so many requests takes (`links.save`).
+    """
+    check_platform(owner)
+    paths = [("requests", str(position)) for position in range(len(draft.link.items))]
+    link = replace(draft.link, items=names.of_items(services, owner, draft.link.items, paths))
+    wanted, terms, wallet = replace(draft, link=link), links.terms_of(services), _wallet_of(session)
+    payable = create_payouts(wanted, owner, terms, services.clock(), services.entropy, wallet)
+    links.check_link_limits(services, owner, (payable,))
+    links.save(services, payable)
+    return payable
+
+
+def _wallet_of(session: Session | None) -> Wallet | None:
+    """The wallet that signed in, if one did."""
+    return Wallet(session.subject, session.chain_id) if session and session.kind is SessionKind.WALLET else None
 
 
 def _with_address(services: Services, owner: Owner, draft: PayoutDraft) -> PayoutDraft:

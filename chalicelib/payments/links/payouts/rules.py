@@ -1,4 +1,4 @@
-"""Payouts: links that their creator pays to one recipient, and the merge of several into a batch."""
+"""Payouts: links that their creator pays, to one recipient or to several, and the merge of several into a batch."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
@@ -12,14 +12,14 @@ from chalicelib.base.ids import Entropy
 from chalicelib.chains.catalogue.networks import Network, find_network
 from chalicelib.chains.catalogue.recipients import parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.payments.links.creation import Draft, Terms, build_link, check_totals, redirect_label_of
+from chalicelib.payments.links.creation import Draft, Terms, build_link, check_networks, check_totals, redirect_label_of
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.multicalls import rules as multicall_rules
 from chalicelib.payments.links.multicalls.children import check_none_blocked, evaluate_children
 from chalicelib.payments.links.records import Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.requests.field_problems import parse_field, refuse_field
+from chalicelib.payments.requests.field_problems import Path, for_each, parse_field, refuse_field
 from chalicelib.payments.requests.records import PayeeName
-from chalicelib.payments.requests.targets import Target
+from chalicelib.payments.requests.targets import Item, Target, resolve
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.sessions.records import Wallet
 
@@ -40,6 +40,14 @@ class PayoutDraft:
     link: Draft
     recipient_name: PayeeName | None = None
     """The name that was sent, if `recipient` is what it resolved to."""
+
+
+@frozen
+class PayoutsDraft:
+    """The payouts that a creator wants as one link, as sent: they are the items of `link`."""
+
+    creator_wallet: str
+    link: Draft
 
 
 @frozen
@@ -76,7 +84,40 @@ def create_payout(
         _check_signed_in(creator, wallet, chain)
     amount = parse_field(("amount",), lambda text: money.parse_amount(text, token.decimals), draft.amount)
     target = Target(recipient, token, amount, payee_name=draft.recipient_name)
-    payout = build_link(draft.link, [target], owner, terms, now, entropy, creator)
+    return _build_payout(draft.link, [target], owner, terms, now, entropy, creator)
+
+
+def create_payouts(
+    draft: PayoutsDraft, owner: Owner, terms: Terms, now: datetime, entropy: Entropy, wallet: Wallet | None
+) -> PayableLink:
+    """The new payouts as one link; `wallet` and the payee destination as in `create_payout`.
+
+    Raises ValidationFailed with what to change in each wrong entry, BadRequest, Forbidden for another wallet.
+    """
+
+    def target_of(item: Item, path: Path) -> Target:
+        target = resolve(item, path, terms.requests, None)
+        if target.invoice is not None:
+            raise refuse_field((*path, "invoiceCurrency"), f"must be {target.token.id}, as paymentCurrency")
+        if same_address(draft.creator_wallet, target.payee):
+            raise refuse_field((*path, "payee"), "is creatorWalletAddress: give whom that wallet pays")
+        return target
+
+    targets = for_each(draft.link.items, target_of)
+    check_networks(targets)
+    chain = find_network(targets[0].token.network)
+    assert chain is not None, "the catalogue has the network of each of its tokens"
+    creator = _address("creatorWalletAddress", draft.creator_wallet, chain, terms)
+    if wallet is not None:
+        _check_signed_in(creator, wallet, chain)
+    return _build_payout(draft.link, targets, owner, terms, now, entropy, creator)
+
+
+def _build_payout(
+    draft: Draft, targets: Sequence[Target], owner: Owner, terms: Terms, now: datetime, entropy: Entropy, creator: str
+) -> PayableLink:
+    """The link and its requests, of which each names the creator as its payer."""
+    payout = build_link(draft, targets, owner, terms, now, entropy, creator)
     return replace(payout, requests=tuple(replace(each, payer=creator) for each in payout.requests))
 
 

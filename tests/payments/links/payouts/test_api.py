@@ -1,4 +1,4 @@
-"""POST /v2/secure-payments/payouts and /batch-payouts over HTTP."""
+"""POST /v2/secure-payments/payouts, /payouts/batch and /batch-payouts over HTTP."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, PaymentType
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import FEE_ADDRESS, PAYEE, WALLET
-from tests.support.client import Api, Reply, Shop, stored
+from tests.support.client import Api, Reply, Shop, item, stored
 from tests.support.items import BATCH, FEE, PAYOUTS, TRON_PAYEE, ZERO, payout, refused
 from tests.support.node import Node
 from tests.support.running import running
@@ -152,6 +152,69 @@ def test_a_native_fee_to_a_contract_is_refused(shop: Shop, node: Node) -> None:
     node.contracts = {FEE_ADDRESS.lower()}
     native = payout(currency="ETH-sepolia-sepolia", amount="0.5", **FEE)
     refused(shop.send("POST", PAYOUTS, native), "feeAddress", "contract")
+
+
+# --- several at once ---
+
+
+def rows(*amounts: str, **changes: Any) -> list[dict[str, Any]]:
+    return [item(amount=each, **changes) for each in amounts]
+
+
+def create_batch(shop: Shop, requests: list[dict[str, Any]], **changes: Any) -> Reply:
+    return shop.send("POST", f"{PAYOUTS}/batch", {"creatorWalletAddress": WALLET, "requests": requests, **changes})
+
+
+@pytest.mark.parametrize("count", [1, 2, 200])
+def test_payouts_that_are_created_together_are_one_link_of_their_creator(shop: Shop, count: int) -> None:
+    wallet = evm_wallet(f"payer of {count}").address
+    amounts = [str(number) for number in range(1, count + 1)]
+    reply = create_batch(shop, rows(*amounts), creatorWalletAddress=wallet, reference="March", **FEE)
+    assert reply.status == 201, reply.json
+    batch = kept(reply.json["token"])
+    kind = PaymentType.BATCH if count > 1 else PaymentType.SINGLE
+    assert (batch.link.flow, batch.link.payment_type, batch.link.creator_wallet, batch.link.reference) == (Flow.PAY, kind, wallet, "March")
+    assert [(each.request_id, each.payer) for each in batch.requests] == [(each, wallet) for each in reply.json["requestIds"]]
+    assert [each.amount for each in batch.requests] == [number * 10**6 for number in range(1, count + 1)]
+    listed = shop.get(f"/v2/request?walletAddress={wallet}&securePaymentFlow=outgoing").json
+    assert listed["pagination"]["total"] == count
+    mine, others = (shop.get(f"/v2/secure-payments/{batch.link.token}/pay?wallet={each}") for each in (wallet, FEE_ADDRESS))
+    assert (mine.status, others.status) == (200, 403)
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(
+    ("changes", "hints"),
+    [
+        ({"requests": rows("1", payee=WALLET.lower())}, ["requests.0.payee", "is creatorWalletAddress"]),
+        ({"requests": rows("1", "0")}, ["requests.1.amount", "greater than 0"]),
+        ({"requests": [*rows("1"), *rows("2", payee=TRON_PAYEE)]}, ["requests.1.payee", "Invalid EVM address"]),
+        ({"requests": rows("1", invoiceCurrency="USD")}, ["requests.0.invoiceCurrency"]),
+        ({"requests": rows("1", invoiceCurrency="USD", paymentCurrency="USDC-mainnet")}, ["requests.0.invoiceCurrency must be USDC-mainnet"]),
+        ({"requests": [*rows("1"), *rows("1", invoiceCurrency="USDC-base", paymentCurrency="USDC-base")]}, ["on one network"]),
+        ({"requests": rows("1", "2", payee=TRON_PAYEE, invoiceCurrency="USDT-tron", paymentCurrency="USDT-tron")}, ["not supported for TRON"]),
+        ({"requests": rows("1"), "creatorWalletAddress": TRON_WALLET}, ["creatorWalletAddress", "Invalid EVM address"]),
+        ({"requests": rows("1"), "creatorWalletAddress": ZERO}, ["creatorWalletAddress", "zero address"]),
+        ({"requests": []}, ["requests", "at least 1"]),
+        ({"requests": rows(*"1" * 201)}, ["requests", "at most 200"]),
+    ],
+    ids=lambda value: str(value)[-60:],
+)  # fmt: skip
+def test_payouts_of_which_one_is_wrong_are_refused_together(shop: Shop, changes: dict[str, Any], hints: list[str]) -> None:
+    refused(create_batch(shop, changes.pop("requests"), **changes), *hints)
+
+
+def test_every_wrong_entry_of_payouts_is_named(shop: Shop) -> None:
+    reply = create_batch(shop, [*rows("1", "1.0000001"), *rows("1", payee=ZERO)])
+    assert reply.status == 400 and {each["field"] for each in reply.json["errors"]} == {"requests.1.amount", "requests.2.payee"}
+
+
+def test_a_wallet_that_signed_in_makes_several_payouts_of_its_own_alone(api: Api, shop: Shop) -> None:
+    wallet = evm_wallet("payer")
+    dashboard = by_wallet(api, wallet)
+    body = {"creatorWalletAddress": wallet.address, "requests": rows("1", "2")}
+    assert dashboard.send("POST", f"{PAYOUTS}/batch", body).status == 201
+    assert dashboard.send("POST", f"{PAYOUTS}/batch", {**body, "creatorWalletAddress": WALLET}).status == 403
 
 
 # --- several as one batch ---
