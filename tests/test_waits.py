@@ -25,7 +25,8 @@ QUIET = {
     "tests/pages/test_apps.py": 1,
     "tests/pages/test_one_confirmation.py": 3,
     "tests/pages/test_page.py": 1,
-    "tests/pages/test_walletconnect.py": 3,
+    "tests/pages/test_walletconnect.py": 4,
+    "tests/pages/test_crosschain_one_confirmation.py": 1,
     "tests/pages/test_meanwhile.py": 1,
 }
 """How often a page is left alone for a fixed time, so that it could do what it must not: a slow machine makes no such
