@@ -9,7 +9,8 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
 from tests.pages.bridge_transfers import USDC, USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import HANGS
+from tests.pages.purse import HANGS, REJECTS
+from tests.pages.test_never_twice import age
 from tests.pages.test_two_devices import without_claims
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -75,6 +76,32 @@ def test_closed_while_the_wallet_is_asked_for_the_deposit_nothing_is_offered_unt
     visitor.pay("signing").until(lambda: traveller.asked.count(SENT) == 2)
     visitor.reload("asked")
     assert not visitor.can_pay() and visitor.note(token) is not None
+
+
+@pytest.mark.parametrize("hours", [0, 5])
+def test_a_deposit_that_its_wallet_denies_is_waited_for_until_it_can_arrive_no_more(
+    bridge_transfers: BridgeTransfers, traveller: TwoChains, new_visitor: NewVisitor, hours: int
+) -> None:
+    """Also by a device whose clock is hours ahead."""
+    token, visitor, asked = bridge_transfers.link(), new_visitor(traveller), bridge_transfers.stack.asked
+    visitor.page.add_init_script(f"const real = Date.now; Date.now = () => real() + {3_600_000 * hours};")
+
+    def denies(wanted: dict[str, Any]) -> dict[str, Any]:
+        if not traveller.sent:
+            return {"result": traveller.send(wanted)}
+        traveller.send(wanted)
+        bridge_transfers.base.mine()  # the page looks for what was sent in the newest block alone
+        return REJECTS
+
+    traveller.says[SENT] = denies
+    chosen(visitor.open(token), traveller).frame.locator("#pay").click()
+    visitor.reach("doubt")
+    age(visitor, token, "doubtAt")
+    visitor.reload("doubt")
+    reads, before = f"GET /v2/secure-payments/{token}", asked.count(f"GET /v2/secure-payments/{token}")
+    visitor.until(lambda: asked.count(reads) > before + 2).reach("doubt")
+    assert not visitor.can_pay() and visitor.button("Start again").count() == 0
+    assert len(bridge_transfers.bridge.deposits_of("base", traveller.sent[-1])) == 1
 
 
 def test_of_two_payers_from_two_chains_one_pays_and_the_other_is_told_to_ask_for_a_return(

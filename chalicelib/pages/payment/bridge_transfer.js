@@ -76,7 +76,7 @@ export async function goOn(app, note) {
   const outcome = await persistently(() => app.load());
   if (outcome.kind !== "open") return app.settle(outcome);
   const bridgeTransfer = bridgeTransferOf(outcome.body, note);
-  if (!bridgeTransfer && Date.now() > 1_000 * (note.fillBy ?? 0) + FORGOTTEN) return false;
+  if (!bridgeTransfer && app.now() > 1_000 * (note.fillBy ?? 0) + FORGOTTEN) return false;
   const isOver = bridgeTransfer && ENDS.includes(bridgeTransfer.status) && !isUnderWay(bridgeTransfer);
   if (isOver) return showTransferEnd(app, note, bridgeTransfer);
   app.stopWatch();

@@ -173,7 +173,7 @@ export class Follower {
     const { app, chain } = this.payment;
     const patience = 2 * (UNTIL_RECORDED + chain.confirmations * PER_CONFIRMATION);
     if (!(note[name] <= Date.now())) app.notes.write(Object.assign(note, { [name]: Date.now() }));
-    if (Date.now() < Math.max(note[name] + patience, 1_000 * (note.fillBy ?? 0) + patience)) return null;
+    if (Date.now() < note[name] + patience || app.now() < 1_000 * (note.fillBy ?? 0) + patience) return null;
     const outcome = await app.load();
     return outcome.kind === "open" ? "never" : (await app.settle(outcome)) && "settled";
   }
