@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import recover_digest, signature_bytes
 from chalicelib.chains.calldata import recurring as recurring_calldata
-from chalicelib.recurring.periods import NOT_RECORDED, TOO_LATE, Step, at_rest, later, period_due, with_request
+from chalicelib.recurring.periods import NOT_RECORDED, Step, at_rest, later, period_due, with_request
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.webhooks.rules import EventContext
 
@@ -50,7 +50,7 @@ def resume_schedule(schedule: RecurringPayment, now: datetime) -> Step:
     if schedule.status is not RecurringStatus.PAUSED:
         raise BadRequest("Recurring payment is not paused")
     if now.timestamp() > schedule.permit.deadline:
-        raise BadRequest(f"{TOO_LATE}: create another one")
+        raise BadRequest("The permit of this recurring payment can be used no longer: create another one")
     active = replace(schedule, status=RecurringStatus.ACTIVE, failures=0, failure_reason=None, unrecorded_since=None)
     if schedule.failure_reason == NOT_RECORDED:
         return Step(replace(active, sent_at=now, check_at=now))
