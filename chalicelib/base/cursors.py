@@ -12,7 +12,8 @@ from chalicelib.base.frozen import frozen
 
 _CHECK_BYTES = 9
 _LONGEST = 2_000
-_PLACE = re.compile("[!-~]+")
+_PLACE = re.compile("[!-~]{1,1000}")
+"""DynamoDB refuses sort keys of more than 1,024 bytes."""
 _REFUSED = "is not one of this list: send nextCursor as it was given, with the same filters, or start again"
 
 

@@ -97,7 +97,7 @@ def _begin_batch(
     before one of them was run."""
     chain = services.chains.evm(network)
     reading, account = chain.read_account(sender), relayer_store.account(services.store, network, sender)
-    if account is not None and account.next_nonce > reading.nonce:
+    if account is not None and account.next_nonce > reading.executed:  # no node says that all are
         put_off(services, waiting, IN_FLIGHT)
         return True
     if not is_delegated(services, network, sender):

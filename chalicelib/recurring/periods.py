@@ -14,7 +14,7 @@ does not find though it has read the chain past it, ends in a pause.
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -29,7 +29,7 @@ from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.requests.recurring import copy_of
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, RelayedCall, Taking
-from chalicelib.relayer.rules import Call
+from chalicelib.relayer.rules import SENT_BEFORE, Call
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -49,6 +49,7 @@ OPERATORS = ("AccessControl", "Pausable")
 about them."""
 NO_REASON = "the payment reverted without a reason"
 NOT_RECORDED = "The payment was made, but the fee proxy of this network has no event of it"
+TOO_LATE = "The permit of this recurring payment can be used no longer"
 SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
 
 
@@ -109,6 +110,10 @@ def decide_step(schedule: RecurringPayment, facts: Facts, retry_after: timedelta
         return Step(take_up_period(schedule, facts.period, now))
     if schedule.status is not RecurringStatus.ACTIVE:
         return Step(_look_again(schedule, now) if _may_be_paid(schedule, facts, now) else at_rest(schedule))
+    if _comes_too_late(schedule, now) and (schedule.sent_at is None or facts.call is None):
+        if _may_be_paid(schedule, facts, now):
+            return Step(_look_again(schedule, now))
+        return _pause_schedule(replace(schedule, failure_reason=TOO_LATE), facts, context)
     if schedule.request_id is None:
         created, request = with_request(schedule, context)
         return replace(created, schedule=_mark_sent(created.schedule, now), request=request)
@@ -282,6 +287,11 @@ def count_period(schedule: RecurringPayment, period: Period, payment: Payment, n
         return Step(at_rest(after), records=(period,))
     is_active = after.status is RecurringStatus.ACTIVE
     return Step(replace(after, check_at=max(now, period_due(after)) if is_active else now), records=(period,))
+
+
+def _comes_too_late(schedule: RecurringPayment, now: datetime) -> bool:
+    """Whether the deadline of the permit may be over when the block of a payment comes that is sent now."""
+    return now >= datetime.fromtimestamp(schedule.permit.deadline, UTC) - SENT_BEFORE
 
 
 def _may_be_paid(schedule: RecurringPayment, facts: Facts, now: datetime) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
 
 NOT_AGREED = "the nodes do not say the same of what it leads to"
+REASONS_DIFFER = "it fails, and the nodes do not say the same of why"
 
 
 def dry_run(
@@ -36,13 +37,15 @@ def dry_run(
 
 
 def agree_on_step(said: Sequence[StepResult]) -> StepResult:
-    """What at least two nodes say of a call, of several, and none denies, with the most gas that one of them says."""
+    """What at least two nodes say of a call, of several, and none denies, with the most gas that one of them says. Why
+    it fails is said only if they say it alike: what follows can depend on that."""
     known = [each for each in said if each.success is not None]
     if len(said) > 1 and (len(known) < 2 or len({each.success for each in known}) > 1):
         return StepResult(None, NOT_AGREED)
     if not known:
         return said[0]
-    return StepResult(known[0].success, known[0].reason, max((each.gas for each in known if each.gas), default=None))
+    reason = known[0].reason if len({each.reason for each in known}) == 1 else REASONS_DIFFER
+    return StepResult(known[0].success, reason, max((each.gas for each in known if each.gas), default=None))
 
 
 def _run(

@@ -19,6 +19,7 @@ from chalicelib.chains.nodes.nodes import every_node, host_of
 from chalicelib.chains.nodes.readings import Receipt, Sight, Sought, UsedNonce
 from chalicelib.platform.services import Services
 from chalicelib.relayer import following, proofs
+from chalicelib.relayer.dry_runs import REASONS_DIFFER
 from chalicelib.relayer.following import ChainState, Finished
 from chalicelib.relayer.proofs import Verdict
 from chalicelib.relayer.records import RelayedTransaction, RelayerProgress
@@ -163,8 +164,11 @@ def _not_proven(services: Services, state: ChainState, transaction: RelayedTrans
 
 
 def _reason(chain: "EvmChain", each: RelayedTransaction, receipt: Receipt) -> str | None:
-    """Why a transaction reverted, in words: what a node says who runs it before its block; None if it did not."""
+    """Why a transaction reverted, in words: what the nodes say alike that know when they run it before its block; None
+    if it did not."""
     if receipt.success:
         return None
     call = Transaction(each.to, each.data, each.value)
-    return chain.replayed(each.sender, call, each.gas_limit, receipt.block_number).reason or _UNEXPLAINED
+    said = [node.replayed(each.sender, call, each.gas_limit, receipt.block_number).reason for node in every_node(chain)]
+    reasons = {reason for reason in said if reason is not None}
+    return reasons.pop() if len(reasons) == 1 else REASONS_DIFFER if reasons else _UNEXPLAINED

@@ -122,7 +122,7 @@ class _Reserving:
     def _decide(self, call: Call, result: StepResult, cost: int, spent: int, use: AccountUse) -> Submission:
         """What becomes of a call that may cost `cost`, with which all calls of the day may cost `spent`, and those for
         its account `use`."""
-        if call.role is Role.GASLESS and self.account.next_nonce > self.reading.nonce:
+        if call.role is Role.GASLESS and self.account.next_nonce > self.reading.executed:
             return Submission(call.key, SubmissionStatus.WAITING, IN_FLIGHT)
         if delayed := _delay_call(call, [self.reverts.get(each) for each in call.reverts_of], self.now):
             return delayed

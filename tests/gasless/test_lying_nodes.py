@@ -54,3 +54,22 @@ def test_no_node_alone_has_the_first_payment_of_a_token_given_up_by_saying_that_
 def test_of_prices_that_are_near_each_other_the_higher_one_is_offered(is_first: bool) -> None:
     true, made = offered(lambda reading: replace(reading, base_fee=BaseUnits(reading.base_fee * 7 // 8)), is_first)
     assert (made.gas_price, made.network_fee) == (true.gas_price, true.network_fee)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("nonce", [0, 10**6])
+def test_no_node_alone_has_payments_wait_for_a_transaction_that_is_in_a_block(nonce: int, is_first: bool) -> None:
+    """So does a node that is stuck: each payment would wait until its deadline, and end then."""
+    gasless = Gasless()
+    made, honest = gasless.accept(gasless.offer()), gasless.chain
+    gasless.run()
+    assert len(honest.mempool.sent) == 1, "the account delegates"
+    gasless.world.scan()
+    liar = Liar(honest, read_account=lambda address: replace(honest.read_account(address), nonce=nonce))
+    nodes = (liar, honest) if is_first else (honest, liar)
+    gasless.world.services = served(gasless.services, NETWORK, *nodes)
+    for _ in range(4):
+        gasless.world.advance(60)
+        gasless.run()
+        gasless.world.scan()
+    assert gasless.load(made).stage is Stage.PAID

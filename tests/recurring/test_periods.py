@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from chalicelib.recurring.periods import (
     NOT_RECORDED,
     SHORT_ALLOWANCE,
     SHORT_BALANCE,
+    TOO_LATE,
     Facts,
     Holdings,
     Step,
@@ -35,12 +36,14 @@ from chalicelib.recurring.periods import (
 )
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.records import CallStatus, Taking
+from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.recurring import AMOUNT
 from tests.fakes.world import START
 from tests.recurring.schedules import CONTEXT, NOW, TX_HASH, active, begun, call, payment
 
 RETRY = timedelta(hours=1)
-SOON, MINUTES, HOUR, DAY = timedelta(seconds=30), timedelta(minutes=5), timedelta(hours=1), timedelta(days=1)
+SECOND, SOON = timedelta(seconds=1), timedelta(seconds=30)
+MINUTES, HOUR, DAY = timedelta(minutes=5), timedelta(hours=1), timedelta(days=1)
 ENDED = [RecurringStatus.PAUSED, RecurringStatus.CANCELLED]
 
 
@@ -143,6 +146,28 @@ def test_what_its_payer_can_do_nothing_about_is_no_failure(reason: str, until: t
     schedule, facts = sent(failures=2)
     step = decide_refused(schedule, Facts(**facts), reason, RETRY, CONTEXT)
     assert step == Step(replace(schedule, attempt=2, sent_at=None, check_at=NOW + until))
+
+
+@pytest.mark.parametrize("has_request", [True, False])
+def test_a_payment_whose_block_may_come_after_the_deadline_of_the_permit_is_not_sent(has_request: bool) -> None:
+    """It would be reverted, and delay everything that its payer pays on the network by a day."""
+    schedule, facts = sent() if has_request else (active(), {})
+    unsent, last = replace(schedule, sent_at=None), datetime.fromtimestamp(schedule.permit.deadline, UTC) - SENT_BEFORE
+    assert look(unsent, last - SECOND, **facts).request is not None
+    step = look(unsent, last, **facts)
+    ended = {"status": RecurringStatus.PAUSED, "failure_reason": TOO_LATE, "check_at": None}
+    assert step.schedule == replace(unsent, **ended) and step.request is None and not step.records
+    assert [each.kind for each in step.events] == ["payment.failed"] * has_request
+
+
+def test_after_the_deadline_of_its_permit_what_a_worker_may_have_submitted_is_waited_for_before_it_is_paused() -> None:
+    schedule, facts = sent()
+    last = datetime.fromtimestamp(schedule.permit.deadline, UTC) - SENT_BEFORE
+    begun_now = replace(schedule, sent_at=last)
+    assert look(begun_now, last, **facts) == Step(replace(begun_now, check_at=last + SOON))
+    assert look(begun_now, last + MINUTES, **facts).schedule.status is RecurringStatus.PAUSED
+    under_way = look(begun_now, last + HOUR, **facts, call=call(CallStatus.UNKNOWN))
+    assert (under_way.schedule.status, under_way.request) == (RecurringStatus.ACTIVE, None)
 
 
 def test_one_that_waits_for_others_of_its_payer_keeps_its_attempt() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable, NotConfirmed
+from chalicelib.chains.calldata.reverts import ALREADY_MADE
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.relayer import flows
-from chalicelib.relayer.dry_runs import NOT_AGREED
+from chalicelib.relayer.dry_runs import NOT_AGREED, REASONS_DIFFER
 from chalicelib.relayer.rules import Submission, SubmissionStatus
 from tests.fakes.lying_node import Liar, served, silent
 from tests.fakes.world import World
@@ -60,6 +61,16 @@ def test_a_call_is_sent_or_refused_by_what_all_nodes_say(
         (found,) = flows.submit(services, [call(name, **kind)])
         assert (found.key, found.status) == (name, status), order
         assert (found.reason == NOT_AGREED) is (status is SubmissionStatus.POSTPONED)
+
+
+@pytest.mark.parametrize("kind", [{}, FOREIGN], ids=["plain", "foreign code"])
+def test_no_node_alone_says_why_a_call_fails(world: World, kind: dict[str, Any]) -> None:
+    """For some reasons a recurring payout is not tried again, as if it was paid."""
+    for reasons in permutations((ALREADY_MADE, "why", "why")):
+        each = [StepResult(False, reason) for reason in reasons]
+        nodes = [Liar(world.chain, run_each=lambda _, wanted, it=it: (it,), run_as_sent=lambda *_, it=it: it) for it in each]
+        (found,) = flows.submit(served(world.services, "sepolia", *nodes), [call("a", **kind)])
+        assert (found.status, found.reason) == (SubmissionStatus.REFUSED, REASONS_DIFFER)
 
 
 def test_what_one_node_says_of_several_calls_holds_those_alone_that_it_is_about(world: World) -> None:

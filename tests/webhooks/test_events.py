@@ -11,11 +11,14 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.base import ids
+from chalicelib.base.cursors import Position, cursor_of
 from chalicelib.base.errors import ValidationFailed
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.pages import Listing
 from chalicelib.webhooks.events.flows import SETTLED_AFTER, NextEvents, next_events
-from chalicelib.webhooks.records import Event, EventVariant
+from chalicelib.webhooks.records import EVENTS, Event, EventVariant
+from tests.fakes.lying_node import Liar
 from tests.fakes.world import World
 from tests.support.client import Reply, Shop
 from tests.support.opened import by_session
@@ -82,6 +85,24 @@ def test_an_event_is_returned_again_until_it_is_settled_and_then_no_more() -> No
     again = follow(world, first.cursor)
     assert ([each.event_id for each in again.events], again.is_settled(event)) == ([event.event_id], True)
     assert follow(world, again.cursor).events == ()
+
+
+def test_an_answer_that_takes_long_passes_over_no_event_that_is_written_meanwhile() -> None:
+    """The latest that an event is written is a minute after it happened."""
+    world = World()
+    world.advance(60)
+    late = world.services.clock() - 60 * SECOND
+    store = world.services.store
+
+    def oldest(*args: Any) -> Any:
+        found = store.oldest(*args)
+        write(world.services, world.account_id, created_at=late)
+        world.advance(40)
+        return found
+
+    slow: Any = Liar(store, oldest=oldest)
+    page = next_events(replace(world.services, store=slow), world.account_id, {}, None, None, 20)
+    assert [each.created_at for each in follow(world, page.cursor).events] == [late]
 
 
 def test_pages_of_settled_events_follow_on_each_other() -> None:
@@ -158,3 +179,10 @@ def test_bad_queries_are_refused_by_the_name_of_what_is_wrong(new_shop: Shop, qu
     reply = get(new_shop, **query)
     assert reply.status == 400
     assert field in reply.message
+
+
+def test_a_cursor_with_a_place_that_no_key_can_have_is_refused(new_shop: Shop) -> None:
+    """Whoever has a key can make one up for lists of their own: the database would refuse it, which is answered by 500."""
+    scope = Listing(new_shop.account_id, EVENTS, {}).scope
+    for length, status in ((1_000, 200), (1_001, 400), (1_400, 400)):
+        assert get(new_shop, after=cursor_of(Position("9" * length, (), 0, None), scope)).status == status

@@ -36,7 +36,7 @@ class AccountReading:
     """An account after the newest block `head`. Prices are in base units of the native coin per unit of gas.
 
     `nonce` is the number of its executed transactions. `base_fee` is that of the newest block, 0 on networks without
-    one, and `tip` what the node suggests on top of it.
+    one, and `tip` what the node suggests on top of it. `most_nonce` is the most that one of several nodes says.
     """
 
     head: int
@@ -44,6 +44,12 @@ class AccountReading:
     balance: BaseUnits
     base_fee: BaseUnits
     tip: BaseUnits
+    most_nonce: int = 0
+
+    @property
+    def executed(self) -> int:
+        """The number of transactions that are executed by what at least one node says."""
+        return max(self.nonce, self.most_nonce)
 
 
 @frozen

@@ -13,6 +13,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.commerce.core.expiry import is_too_late
 from chalicelib.commerce.core.records import CommercePayment, PendingOperation
 from chalicelib.commerce.service import rules, steps
@@ -33,7 +34,8 @@ RETURNED = "the refund could not be made, and the merchant has the tokens back"
 
 def check_funds(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
     """Raises Conflict unless the tokens can be taken from the merchant's wallet: at most what it has received, and has
-    allowed to the service's account. One call to the node; raises ChainUnavailable."""
+    allowed to the service's account, as every node says that answers: one alone could stop all refunds. What one of
+    them is wrong to say is seen when the taking is run. One call to each node. Raises as `agree`."""
     most = rules.most_returned(payment)
     if pending.amount > most:
         raise Conflict(
@@ -41,7 +43,12 @@ def check_funds(services: Services, payment: CommercePayment, pending: PendingOp
             "refund at most that, or send the rest from your own wallet"
         )
     token, account = token_address(payment), payment.operator
-    found = services.chains.evm(payment.network).read_wallet(payment.receiver, [token], account).tokens[token]
+    found = agree(
+        services.chains.evm(payment.network),
+        lambda node: node.read_wallet(payment.receiver, [token], account).tokens[token],
+        compared=lambda each: None,
+        chosen=lambda said: max(said, key=lambda each: min(each.balance, each.allowance, pending.amount)),
+    ).value
     if found.balance < pending.amount:
         raise Conflict(f"The merchant's wallet {payment.receiver} has {found.balance} base units of {payment.currency}")
     if found.allowance < pending.amount:

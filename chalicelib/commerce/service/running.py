@@ -9,8 +9,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.chains.nodes.agreement import agree
 from chalicelib.commerce.core.expiry import has_ended, has_expired
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
 from chalicelib.commerce.core.rules import Refusal, reserve
@@ -103,8 +105,9 @@ def _authorize_next(services: Services, payment: CommercePayment, now: datetime)
 
 def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePayment | None:
     """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
-    with tokens or without. None if the calls of all of them wait. Two reads, and one call to the node if there are
-    several."""
+    with tokens or without. Of several nodes each names some, as one alone could name a wallet without tokens each time:
+    one that the chain refuses is the last to be tried again. None if the calls of all of them wait. Two reads, and a
+    call to each node if there are several. Raises as `agree`."""
     if payment.payer is not None:
         return payment
     approved = payment.pre_approved_by
@@ -113,8 +116,12 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
     if len(able) > 1:
         contracts = contracts_of(payment, services.settings.escrow_contracts)
         wallets = {each: hash_for(payment, each, contracts) for each in able}
-        chain = services.chains.evm(payment.network)
-        found = chain.read_able_payers(token_address(payment), payment.amount, wallets)
+        found = agree(
+            services.chains.evm(payment.network),
+            lambda node: node.read_able_payers(token_address(payment), payment.amount, wallets),
+            compared=lambda each: None,
+            chosen=lambda said: tuple(chain.from_iterable(said)),
+        ).value
         able = found or able[-1:]
     return replace(payment, pre_approved_by=tuple(sorted(approved, key=able.__contains__))) if able else None
 

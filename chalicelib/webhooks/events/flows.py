@@ -51,8 +51,8 @@ def next_events(
     listing = Listing(account_id, EVENTS, values)
     place = position_of(after, listing.scope, field="after").place if after else None
     first = above(place) if place else place_at(since) if since else listing.span.first
+    settled = place_at(services.clock() - SETTLED_AFTER)  # before it is read, as the answer may take long
     found = services.store.oldest(Event, replace(listing.span, first=first), limit, MOST_QUERIES)
-    settled = place_at(services.clock() - SETTLED_AFTER)
     end = max(place or first, min(found.end or LAST_SORT_KEY, settled))
     cursor = cursor_of(Position(end, (), 0, None), listing.scope)
     return NextEvents(found.records, settled, cursor, found.end is not None and found.end < settled)

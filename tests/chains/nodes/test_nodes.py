@@ -112,6 +112,16 @@ def test_no_node_alone_names_the_price_of_gas() -> None:
         nodes_of(Stub(raising(UNAVAILABLE)), Stub(raising(UNAVAILABLE))).read_account(PAYER)
 
 
+def test_a_nonce_is_executed_if_one_node_has_executed_it() -> None:
+    def account(nonce: int) -> Stub:
+        return Stub(lambda address: AccountReading(100, nonce, BaseUnits(5), BaseUnits(1), BaseUnits(1)))
+
+    for stubs in permutations((account(7), account(8))):
+        read = nodes_of(*stubs).read_account(PAYER)
+        assert (read.executed, read.nonce) == (8, stubs[0].does(PAYER).nonce)
+    assert account(7).does(PAYER).executed == 7
+
+
 def test_facts_of_the_network_are_no_calls() -> None:
     nodes = nodes_of(Stub(raising(UNAVAILABLE)), Stub(lambda: 1))
     assert (nodes.network, nodes.escrow) == ("base", None)

@@ -10,6 +10,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
 from chalicelib.commerce.service import refunding, rules, running
 from chalicelib.platform.access.credentials.records import Account
@@ -19,6 +20,7 @@ from chalicelib.relayer.records import CallStatus
 from infra import admin
 from tests.fakes.commerce import new_payment
 from tests.fakes.escrows import CONTRACTS, OPERATOR, PAYER, Commerce, check_conserved
+from tests.fakes.lying_node import Liar, served
 from tests.fakes.world import PAYEE, START, PlainSigningKeys
 from tests.support.keyed import Sent
 
@@ -208,6 +210,25 @@ def test_a_wallet_that_has_spent_what_it_received_is_told_what_it_has(commerce: 
     commerce.refund(created, 9)
     commerce.settle(3)
     assert commerce.load(created).refunded == 9
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("amount", [0, 10**30])
+def test_no_node_alone_says_whether_the_merchant_has_the_tokens_of_a_refund(
+    commerce: Commerce, amount: int, is_first: bool
+) -> None:
+    created = commerce.captured(fee_bps=0)
+    said = TokenReading(BaseUnits(amount), BaseUnits(amount))
+    reading = WalletReading(BaseUnits(10**18), {commerce.token: said}, BaseUnits(10**9), 0, False)
+    liar = Liar(commerce.chain, read_wallet=lambda *args, **kwargs: reading)
+    honest = commerce.services
+    commerce.world.services = served(honest, "sepolia", *((liar, commerce.chain) if is_first else (commerce.chain, liar)))
+    if amount:
+        with pytest.raises(Conflict):
+            commerce.refund(created, 10)
+        assert commerce.load(created).pending is None and commerce.made["transferFrom"] == 0
+    commerce.allow(PAYEE, OPERATOR, 10)
+    assert commerce.refund(created, 10).transaction_hash is not None
 
 
 def test_a_refund_whose_tokens_cannot_be_taken_for_an_hour_goes_back_and_takes_none_later(commerce: Commerce) -> None:

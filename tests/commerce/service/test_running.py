@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.commerce.service import rules, running
+from tests.commerce.service.test_flows import pre_approve_open
 from tests.fakes.escrows import AMOUNT, PAYER, Commerce
+from tests.fakes.lying_node import Liar, served
 
 OTHER = "0x" + "0d" * 20
 
@@ -92,3 +94,20 @@ def test_the_node_is_asked_who_can_pay_only_if_several_wallets_have_pre_approved
         commerce.services.store.write(replace(payment, pre_approved_by=wallets, check_at=commerce.world.now))
         look(commerce, created)
         assert len(asked) == questions
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("named", [(OTHER,), ()])
+def test_no_node_alone_says_which_of_several_wallets_can_pay(named: tuple[str, ...], is_first: bool) -> None:
+    """By one that names a wallet without tokens each time nobody else's would ever be taken."""
+    commerce = Commerce()
+    created = commerce.create(buyer_address=None)
+    pre_approve_open(commerce, created, PAYER)
+    commerce.world.scan()
+    payment = commerce.load(created)
+    commerce.services.store.write(replace(payment, pre_approved_by=(PAYER, OTHER), check_at=commerce.world.now))
+    liar = Liar(commerce.chain, read_able_payers=lambda *args: named)
+    nodes = (liar, commerce.chain) if is_first else (commerce.chain, liar)
+    commerce.world.services = served(commerce.services, "sepolia", *nodes)
+    commerce.settle(6)
+    assert commerce.load(created).authorized == AMOUNT
