@@ -25,7 +25,7 @@ from tests.support.running import running
 
 STATUSES = (None, None, 100, 200, 400, 500, 600, "CONFIRMED", "PENDING", refuses(5730), refuses(-32603), HANGS)
 """What a wallet says of a batch; None is the truth."""
-HELD = 100_000_000
+CAPTURABLE = 100_000_000
 """What a commerce payment has held, in base units."""
 BRIDGED = {"least": 12_625_000, "most": 12_751_250}
 """What leaves an account for 12.5 USDC and a fee of 1 % on another chain, at a cost of 1 % at most, in base units."""
@@ -134,7 +134,7 @@ class BridgedCase(Case):
 
 
 @dataclass
-class HeldCase(Case):
+class CapturableCase(Case):
     """A commerce payment: whoever has allowed the escrow to take it, the operator has it taken from one of them."""
 
     operator: Operator = field(kw_only=True)
@@ -165,36 +165,36 @@ class HeldCase(Case):
         """What is held, which one of the payers has lost."""
         self.authorize()
         allowed = [allowance(self.chain, FUSDC, each, self.spender) for each in self.payers]
-        assert all(each in (0, HELD) for each in allowed), (shown, allowed)
+        assert all(each in (0, CAPTURABLE) for each in allowed), (shown, allowed)
         payment, moved = self.payment, self.ledgers[0].moved()[FUSDC]
         shown = (*shown, payment, moved)
-        assert payment.capturable == (HELD if payment.pre_approved_by else 0), shown
+        assert payment.capturable == (CAPTURABLE if payment.pre_approved_by else 0), shown
         assert sorted(moved) == sorted([-payment.capturable, *[0] * (len(moved) - 1)]) and moved[-1] == 0, shown
         return payment.capturable
 
     def assert_completed(self) -> None:
         self.authorize()
-        assert self.payment.capturable == HELD
+        assert self.payment.capturable == CAPTURABLE
 
 
 def draw_case(draw: Random, other: Random, stack: Stack, bridged: BridgeTransfers, *, is_mined: bool) -> Case:
     """`other` draws what `draw` did not draw at first: whether it is paid from another chain or held in an escrow."""
-    kind = other.choice(["bridged", "held", *[None] * 3])
+    kind = other.choice(["bridged", "capturable", *[None] * 3])
     if kind == "bridged":
         token, payers = bridged.link(), _one_or_two(other, [_traveller(other, bridged) for _ in range(2)])
         return BridgedCase(stack, "bridged", [token], payers, {12_500_000: BRIDGED["most"]}, (token, token), bridged=bridged)
-    if kind == "held":
-        return _held(other, stack, is_mined=is_mined)
+    if kind == "capturable":
+        return _capturable(other, stack, is_mined=is_mined)
     return _draw_own(draw, stack, is_mined=is_mined)
 
 
-def _held(other: Random, stack: Stack, *, is_mined: bool) -> Case:
+def _capturable(other: Random, stack: Stack, *, is_mined: bool) -> Case:
     operator = Operator(stack)
     request_id, token = operator.created()
-    payers = _one_or_two(other, [_draw_wallet(other, stack.chain, "held", is_mined=is_mined) for _ in range(2)])
+    payers = _one_or_two(other, [_draw_wallet(other, stack.chain, "capturable", is_mined=is_mined) for _ in range(2)])
     approval, _ = operator.shows(token, payers[0])["transactions"]
-    return HeldCase(
-        stack, "held", [token], payers, {HELD: HELD}, (token, token), "authorized",
+    return CapturableCase(
+        stack, "capturable", [token], payers, {CAPTURABLE: CAPTURABLE}, (token, token), "authorized",
         operator=operator, request_id=request_id, spender="0x" + approval["data"][34:74], draw=other,
     )  # fmt: skip
 
