@@ -47,6 +47,7 @@ LEFT = {
     "os.environ['LEFT_LIMIT'] = '7'": "environment variable LEFT_LIMIT",
     "product.LIMIT = 2": "chalicelib.product.LIMIT",
     "product.MORE = 2": "chalicelib.product.MORE",
+    "del product.MORE": "chalicelib.product.MORE",
     "product.KNOWN['a'] = 1": "chalicelib.product.KNOWN",
     "product.Sender.send = lambda self: 2": "chalicelib.product.Sender.send",
     "time.monotonic = lambda: 1.0": "time.monotonic",
@@ -60,6 +61,10 @@ def test_a_test_that_changes_what_others_see_is_named_with_what_it_changed(tmp_p
     for number, expected in enumerate(LEFT.values()):
         assert f"test_it.py::test_leaves_{number} leaves behind: {expected}\n" in said
         assert f"ERROR test_it.py::test_leaves_{number}" in said
+
+
+def test_an_attribute_that_was_written_past_its_module_is_named_with_the_file(tmp_path: Path) -> None:
+    assert "test_it.py leaves behind: chalicelib.product.LIMIT\n" in run(tmp_path, "def test_writes():\n    vars(product)['LIMIT'] = 2")
 
 
 def test_a_cache_that_was_filled_while_something_was_patched_is_named(tmp_path: Path) -> None:
@@ -125,7 +130,7 @@ def test_what_may_be_filled_exists() -> None:
 
 def test_a_look_costs_less_than_a_hundredth_of_a_test() -> None:
     """A test takes 200 ms of a core on average, about as much as five times the work of `measure`, and is looked at twice."""
-    process, test = Process(), timeit.timeit(measure, timer=time_of_children, number=5)
+    process, test = Process(compares_modules=False), timeit.timeit(measure, timer=time_of_children, number=5)
     process.look()
     for look in (process.look, process.changes):
         assert min(timeit.repeat(look, timer=time.thread_time, number=1, repeat=20)) < test / 100

@@ -4,6 +4,7 @@ After each test, and after the last one of a file, these are as before: the envi
 and classes, and of `WATCHED`; what module-level lists, dicts and sets hold, but for `MEMOS`; the clock of the app's
 services; the handlers of their client of DynamoDB. A cache of the product that was filled meanwhile, and has no
 arguments, holds what it would compute now. What differs fails the test, and is the state that the next one begins with.
+What a test writes into a module's `__dict__` itself is found at the end of its file.
 
 A fixture of a file or of all tests may change all this as long as it lives; what one of all tests (`scope="session"`)
 does while a file runs is not charged to that file.
@@ -39,6 +40,23 @@ _SHORT = 500
 _ABSENT = object()
 
 
+class Noted(ModuleType):
+    """A module of ours that notes the first value of each attribute that is set or deleted: to compare the attributes of
+    a thousand modules after each test takes longer the more of them there are."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _note(self, name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _note(self, name)
+        super().__delattr__(name)
+
+
+def _note(module: ModuleType, name: str) -> None:
+    _places.noted.setdefault((module, name), vars(module).get(name, _ABSENT))
+
+
 @dataclass
 class Places:
     """What of this process is compared."""
@@ -50,6 +68,8 @@ class Places:
     containers: dict[str, Any] = field(default_factory=dict)
     caches: dict[str, Any] = field(default_factory=dict)
     """Functions with a cache that are checked."""
+    noted: dict[tuple[ModuleType, str], Any] = field(default_factory=dict)
+    """What attributes of our modules were before a test set or deleted them."""
 
     def find(self) -> None:
         """Adds what modules have that were imported since; of one that was imported anew, what it has now."""
@@ -60,8 +80,11 @@ class Places:
             self.modules, self.spaces, self.containers, self.caches = {}, {}, {}, {}
         for name, module in modules.items():
             is_new = self.modules.get(name) is not module and isinstance(module, ModuleType)
-            if is_new and (name in WATCHED or f"{name}.".startswith(OURS)):
-                self._add(name, vars(module), name not in WATCHED)
+            if is_new and name in WATCHED:
+                self._add(name, vars(module), False)
+            elif is_new and f"{name}.".startswith(OURS):
+                module.__class__ = Noted
+                self._add(name, vars(module), True)
         self.modules = modules
 
     def _add(self, name: str, space: Mapping[str, Any], is_ours: bool) -> None:
@@ -85,6 +108,8 @@ _places = Places()
 class Process:
     """How the places of this process were when they were last looked at."""
 
+    compares_modules: bool
+    """Whether all attributes of our modules are compared; else those that were set or deleted as attributes are."""
     modules: Mapping[str, Any] | None = None
     """Those of its places."""
     spaces: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -103,9 +128,13 @@ class Process:
         _places.find()
         if self.modules is not _places.modules:
             self.modules = _places.modules
-            self.spaces, self.containers, self.caches = dict(_places.spaces), dict(_places.containers), dict(_places.caches)
+            self.containers, self.caches = dict(_places.containers), dict(_places.caches)
+            every = _places.spaces.items()
+            self.spaces = {name: each for name, each in every if self.compares_modules or not _is_noted(name)}
         elif self.is_known:
             return
+        if not self.compares_modules:
+            _places.noted.clear()
         values = self._values()
         if values != self.values:
             self.seen.update({name: dict(space) for name, space in self.spaces.items() if self.seen.get(name) != space})
@@ -121,6 +150,10 @@ class Process:
         is_same = self._values() == self.values
         spaces = [] if is_same else [(name, space) for name, space in self.spaces.items() if known[name] != space]
         found = [name for name, each in self.containers.items() if known[name] != _content(each)]
+        if not self.compares_modules:
+            noted = [(module, name, old, vars(module).get(name, _ABSENT)) for (module, name), old in _places.noted.items()]
+            found += [f"{module.__name__}.{name}" for module, name, old, new in noted if _is_changed(name, old, new)]
+            _places.noted.clear()
         self.is_known = is_same and not found and all(known[name] == each for name, each in {**rest, **misses}.items())
         for name, space in spaces:
             hidden = "_" if name in WATCHED else "__"  # what others keep for themselves is theirs
@@ -167,10 +200,18 @@ def _is_stale(function: Any) -> bool:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The names whose values differ; a submodule becomes an attribute of its package when it is imported."""
+    """The names whose values differ."""
     names = [*before, *(name for name in now if name not in before)]
-    pairs = ((name, before.get(name, _ABSENT), now.get(name, _ABSENT)) for name in names if not name.startswith("__"))
-    return [name for name, old, new in pairs if old is not new and old != new and not isinstance(new, ModuleType)]
+    return [name for name in names if _is_changed(name, before.get(name, _ABSENT), now.get(name, _ABSENT))]
+
+
+def _is_changed(name: str, old: Any, new: Any) -> bool:
+    """Whether a value differs; a submodule becomes an attribute of its package when it is imported."""
+    return old is not new and not name.startswith("__") and old != new and not isinstance(new, ModuleType)
+
+
+def _is_noted(name: str) -> bool:
+    return type(sys.modules.get(name)) is Noted
 
 
 def _rest() -> dict[str, Any]:
@@ -197,7 +238,7 @@ def _handlers(services: Any) -> int | None:
     return len(client.meta.events.handlers) if hasattr(client, "lock") else None
 
 
-_test, _file = Process(), Process()
+_test, _file = Process(compares_modules=False), Process(compares_modules=True)
 
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
