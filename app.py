@@ -103,7 +103,7 @@ SCHEDULES = (
     Schedule("run_payment_intents", 1, f"{_CROSSCHAIN}.running.run_due", "payment intents looked at"),
     Schedule("run_gasless", 1, "gasless.running.run_due", "gasless payments looked at"),
     Schedule("check_offramps", 1, "offramp.service.checking.check_due", "off-ramp orders checked"),
-    Schedule("run_commerce", 1, "commerce.service.running.run_due", "commerce payments looked at"),
+    Schedule("run_commerce", 1, "commerce.service.due_payments.run_due", "commerce payments looked at"),
     Schedule("run_recurring", 1, "recurring.running.start_due", "recurring queued"),
     Schedule("track_relayed", 1, "relayer.jobs.track_relayed"),
     Schedule("archive_paid", 5, "payments.archive.flows.archive_due", "payables archived"),

@@ -100,7 +100,7 @@ def test_the_app_starts_with_light_tables_of_routes_however_many_operations_ther
     packages = {name for name in ours if (ROOT / name.replace(".", "/") / "__init__.py").exists()}
     assert {name for name in ours - packages if not name.endswith(".routes")} == {f"chalicelib.platform.{name}" for name in light} | {
         "chalicelib.base.frozen",
-        "chalicelib.commerce.service.operations",  # the table that its routes are made of
+        "chalicelib.commerce.service.operation_table",  # the table that its routes are made of
     }
     assert "pydantic" not in loaded
 
@@ -116,7 +116,7 @@ WORKERS = {
     "check_domains": ("accounts.domains.jobs", 52),
     "check_offramps": ("offramp.service.checking", 91),
     "send_mail": ("mail.flows", 62),
-    "run_commerce": ("commerce.service.running", 130),
+    "run_commerce": ("commerce.service.due_payments", 130),
 }
 """The module that each worker calls, and how many of our modules it may load beside those of `import app`, without the
 packages themselves, which hold one line each."""

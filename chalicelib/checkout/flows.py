@@ -21,7 +21,7 @@ from chalicelib.checkout.crosschain.step_ids import Step, check_step
 from chalicelib.checkout.pipeline import Prepared, prepare_checkout
 from chalicelib.checkout.rules import Cart, PayOptions, check_options, is_batched
 from chalicelib.commerce.core.rules import CommerceStatus
-from chalicelib.commerce.service.paying import PayersCall, check_open, pre_approval_of, reclaim_of
+from chalicelib.commerce.service.payer_calls import PayersCall, check_open, pre_approval_of, reclaim_of
 from chalicelib.commerce.service.reading import status_now
 from chalicelib.crosschain.service.sources.balances import Sources, read_sources
 from chalicelib.crosschain.service.sources.rules import is_offered

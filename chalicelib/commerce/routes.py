@@ -1,6 +1,6 @@
 """The operations of commerce payments."""
 
-from chalicelib.commerce.service.operations import TABLE
+from chalicelib.commerce.service.operation_table import TABLE
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.operation import Operation
 

@@ -34,7 +34,7 @@ FLOWS = {
     ("crosschain/service/payment_intents/running.py", "run_due"): "run_payment_intents",
     ("gasless/running.py", "run_due"): "run_gasless",
     ("crosschain/service/payment_intents/running.py", "follow_payment_intent"): "follow_payment_intent",
-    ("commerce/service/running.py", "run_due"): "run_commerce",
+    ("commerce/service/due_payments.py", "run_due"): "run_commerce",
     ("offramp/service/checking.py", "check_due"): "check_offramps",
     ("offramp/payers/checking.py", "check_due"): "check_payers",
     ("accounts/domains/jobs.py", "check_due"): "check_domains",

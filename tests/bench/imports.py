@@ -34,7 +34,7 @@ _WORKERS = {
     "check_payers": "chalicelib.offramp.payers.checking",
     "check_domains": "chalicelib.accounts.domains.jobs",
     "check_offramps": "chalicelib.offramp.service.checking",
-    "run_commerce": "chalicelib.commerce.service.running",
+    "run_commerce": "chalicelib.commerce.service.due_payments",
 }
 """What the Lambda functions beside the API import with their first message."""
 _WORKER = "import app; app.load_services().store.client; import {}"

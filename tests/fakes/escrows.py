@@ -22,9 +22,9 @@ from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReadin
 from chalicelib.chains.nodes.escrow import transfers as escrow_transfers
 from chalicelib.chains.nodes.escrow.reads import EscrowState
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
+from chalicelib.commerce.service import due_payments as commerce_due_payments
+from chalicelib.commerce.service import execution
 from chalicelib.commerce.service import flows as commerce
-from chalicelib.commerce.service import operating
-from chalicelib.commerce.service import running as commerce_running
 from chalicelib.commerce.service import store as commerce_store
 from chalicelib.commerce.service.creation import Draft
 from chalicelib.commerce.service.flows import Created
@@ -296,7 +296,7 @@ class Commerce(Escrow):
         self, created: Created, kind: OperationKind, asked: Asked, services: Any = None, owner: Owner | None = None
     ) -> PendingOperation:
         request_id = created.payment.request_id
-        return operating.execute(services or self.services, owner or self.owner(), request_id, kind, asked)
+        return execution.execute(services or self.services, owner or self.owner(), request_id, kind, asked)
 
     def authorize(self, created: Created, services: Any = None) -> PendingOperation:
         return self.execute(created, OperationKind.AUTHORIZE, Asked(), services)
@@ -329,7 +329,7 @@ class Commerce(Escrow):
 
     def minute(self, services: Any = None) -> None:
         """What schedules and chain do in a minute: payments, the service's transactions, and recording."""
-        commerce_running.run_due(services or self.services)
+        commerce_due_payments.run_due(services or self.services)
         self.world.advance(60)
         with suppress(ChainUnavailable):
             self.world.relay()

@@ -16,7 +16,7 @@ from chalicelib.chains.calldata.transaction import Call, Transaction
 from chalicelib.chains.catalogue.contracts import MULTICALL3, address_of
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.commerce.service.running import run_due
+from chalicelib.commerce.service.due_payments import run_due
 from chalicelib.relayer.tracking import track
 from infra.local.chain import Chain
 from tests.chains.calldata.calls import unquoted

@@ -11,7 +11,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.commerce.service.running import run_due
+from chalicelib.commerce.service.due_payments import run_due
 from chalicelib.crosschain.service.payment_intents import running as intent_running
 from chalicelib.crosschain.service.payment_intents.records import End, Stage
 from chalicelib.relayer.holdings.records import TOTAL, Holding, HoldingsTotal

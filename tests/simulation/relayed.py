@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from chalicelib.commerce.core.rules import CommerceStatus, status_of
-from chalicelib.commerce.service import running as commerce_running
+from chalicelib.commerce.service import due_payments as commerce_due_payments
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.crosschain.service.payment_intents import running as intent_running
 from chalicelib.relayer.tracking import track
@@ -108,7 +108,7 @@ class Escrowed(Product):
             self.acts.append(lambda: commerce.void(self.created))
         if fate == "expires":
             self.acts.append(self.let_expire)
-        self.jobs = (lambda: commerce_running.run_due(self.services), self.world.relay, self.mine_and_scan)
+        self.jobs = (lambda: commerce_due_payments.run_due(self.services), self.world.relay, self.mine_and_scan)
 
     def let_expire(self) -> None:
         payment = self.commerce.load(self.created)

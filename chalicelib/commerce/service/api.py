@@ -3,7 +3,7 @@
 from typing import Any
 
 from chalicelib.commerce.core.records import OperationKind
-from chalicelib.commerce.service import flows, operating, rules, schemas
+from chalicelib.commerce.service import execution, flows, rules, schemas
 from chalicelib.commerce.service.responses import answer_created, answer_executed, calldata_answer, status_answer
 from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.view import AnyCall, Call
@@ -69,7 +69,7 @@ def _answer_operation(call: AnyCall, kind: OperationKind, body: schemas.Body) ->
     """The response to an operation that the service executes."""
     asked, request_id = body.as_asked() if body is not None else rules.Asked(), call.path["request_id"]
     rules.check_chosen(call.caller.mode, kind, asked)
-    done = operating.execute(call.services, call.caller.owner, request_id, kind, asked)
+    done = execution.execute(call.services, call.caller.owner, request_id, kind, asked)
     return answer_executed(request_id, done)
 
 

@@ -9,11 +9,11 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import CommerceStatus, Refusal, reserve
-from chalicelib.commerce.service import rules, steps, store
-from chalicelib.commerce.service.calls import contracts_of, contracts_on, operator_calls
+from chalicelib.commerce.service import operation_steps, rules, store
 from chalicelib.commerce.service.creation import Conditions, Draft, Lifetimes, Place, create_payment, token_of
-from chalicelib.commerce.service.paying import PayerOptions, payer_options, reclaim_of
+from chalicelib.commerce.service.payer_calls import PayerOptions, payer_options, reclaim_of
 from chalicelib.commerce.service.reading import load, status_now
+from chalicelib.commerce.service.transactions import contracts_of, contracts_on, operator_calls
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.permissions import check_link_limits
 from chalicelib.payments.links.records import PayableLink
@@ -79,7 +79,7 @@ def create(services: Services, owner: Owner, draft: Draft) -> Created:
         return Created(link, payment, None)
     options = payer_options(services, payment, buyer)
     payment = replace(payment, payer=buyer, payment_hash=options.payment_hash)
-    links.save(services, link, payment, steps.reference_of(payment, buyer, options.payment_hash))
+    links.save(services, link, payment, operation_steps.reference_of(payment, buyer, options.payment_hash))
     return Created(link, payment, options)
 
 
@@ -91,7 +91,7 @@ def to_send(services: Services, owner: Owner, request_id: str, kind: OperationKi
     pending = reserve(payment, operation, services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)
-    if references := steps.references(services, payment, pending):
+    if references := operation_steps.references(services, payment, pending):
         try_write(services.store, *references)  # False: the same was asked for at the same time
     transactions = operator_calls(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     return ToSend(payment, payment.operator, transactions)

@@ -12,10 +12,10 @@ from chalicelib.commerce.core.records import CommercePayment, EntryState, Escrow
 from chalicelib.commerce.core.rules import WHILE, can_capture, can_refund, can_void
 from chalicelib.commerce.core.rules import CommerceStatus as Status
 from chalicelib.commerce.service import schemas
-from chalicelib.commerce.service.calls import token_address
 from chalicelib.commerce.service.flows import Created, Found, ToSend
-from chalicelib.commerce.service.operations import BY_KIND
+from chalicelib.commerce.service.operation_table import BY_KIND
 from chalicelib.commerce.service.terms import expiries, state_fields
+from chalicelib.commerce.service.transactions import token_address
 from chalicelib.payments.links.schemas import page_url
 
 _TYPES: dict[EscrowEventKind, tuple[schemas.EventType, ...]] = {

@@ -11,7 +11,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.commerce.core.expiry import has_expired, is_too_late, last_moment, next_expiry
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal
-from chalicelib.commerce.service.operations import BY_KIND
+from chalicelib.commerce.service.operation_table import BY_KIND
 from chalicelib.payments.requests.field_problems import parse_field, refuse_field
 from chalicelib.platform.access.modes import Mode
 from chalicelib.relayer.rules import SENT_BEFORE
@@ -29,7 +29,7 @@ MIN_DELAY, RETRY_DELAY, MAX_DELAY = timedelta(seconds=5), timedelta(minutes=1), 
 
 @frozen
 class Asked:
-    """What a caller asks for, as sent: an operation uses of it what it takes (operations.py).
+    """What a caller asks for, as sent: an operation uses of it what it takes (operation_table.py).
 
     `amount` is in base units; None: all there is. `payer` is needed if any wallet may pay and none is known yet.
     Without a fee, it is the least that the payment permits.

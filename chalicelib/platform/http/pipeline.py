@@ -27,9 +27,9 @@ from chalicelib.platform.access.presence import check_presence, check_second_fac
 from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.http import credentials, responses
-from chalicelib.platform.http.idempotency import run_once
 from chalicelib.platform.http.operation import Operation, PageRoute
 from chalicelib.platform.http.parsing import call_of, check_body
+from chalicelib.platform.http.replay import run_once
 from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
 from chalicelib.platform.http.schemas import Input
 from chalicelib.platform.http.view import AnyCall, PageView, Reply, View, Visit, models_of

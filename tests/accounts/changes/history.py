@@ -18,8 +18,8 @@ from chalicelib.accounts.orchestrators import flows as orchestrators
 from chalicelib.accounts.passkeys.records import Passkey
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.commerce.service import flows as commerce
-from chalicelib.commerce.service.calls import info_of
 from chalicelib.commerce.service.creation import Draft
+from chalicelib.commerce.service.transactions import info_of
 from chalicelib.mail.records import Mail, MailKind
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner

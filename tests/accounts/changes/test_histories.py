@@ -13,7 +13,7 @@ from chalicelib.accounts.members.records import Invitation
 from chalicelib.accounts.orchestrators.records import Orchestrator
 from chalicelib.accounts.passkeys import flows as passkeys
 from chalicelib.accounts.payees.records import PayeeDestination
-from chalicelib.commerce.service import operating
+from chalicelib.commerce.service import execution
 from chalicelib.platform.access import flows as access
 from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.credentials.records import Account, ApiKey, ClientId
@@ -91,7 +91,7 @@ def test_a_key_that_is_widened_while_it_is_off_and_not_shown_is_found(monkeypatc
 
 
 def test_a_capture_whose_fee_goes_to_a_thief_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operating, "_check_fee", lambda services, payment, operation: None)
+    monkeypatch.setattr(execution, "_check_fee", lambda services, payment, operation: None)
     with light_passwords(), pytest.raises(AssertionError, match="nothing was approved"):
         for seed in range(300):
             _run(seed)

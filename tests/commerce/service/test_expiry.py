@@ -14,8 +14,8 @@ from chalicelib.chains.nodes.history.logs import BlockFacts
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.commerce.core.records import OperationKind
 from chalicelib.commerce.core.rules import CommerceStatus
-from chalicelib.commerce.service import flows, rules, running
-from chalicelib.commerce.service.calls import info_of
+from chalicelib.commerce.service import due_payments, flows, rules
+from chalicelib.commerce.service.transactions import info_of
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.escrows import AMOUNT, CONTRACTS, OPERATOR, PAYER, Commerce
@@ -57,7 +57,7 @@ def test_a_step_of_the_schedule_may_begin_just_before_it_is_too_late_and_go_on_a
     readings = iter([too_late - timedelta(microseconds=1)] * early)
     commerce.world.now = too_late
     services = replace(commerce.services, clock=lambda: next(readings, too_late))
-    running.look(services, created.payment.payable_id, set())
+    due_payments.look(services, created.payment.payable_id, set())
     is_sent = early >= 3
     assert (commerce.load(created).pending is not None) is is_sent is bool(commerce.chain.mempool.sent)
     commerce.chain.mempool.include()
@@ -111,7 +111,7 @@ def test_a_payment_does_not_expire_by_the_time_that_one_of_two_nodes_says(liar: 
         commerce.world.advance(60)
         commerce.chain.mine(2)
         scan_chain(commerce.services, json.dumps({"network": "sepolia", "compareNodes": True}))
-        running.look(commerce.services, created.payment.payable_id, set())
+        due_payments.look(commerce.services, created.payment.payable_id, set())
         assert status(commerce, created) is CommerceStatus.AUTHORIZED
     assert commerce.events("payment.failed") == []
 
@@ -137,9 +137,9 @@ def test_a_payment_that_is_held_is_looked_at_daily_and_has_not_failed() -> None:
     commerce = Commerce()
     created = commerce.authorized()
     commerce.settle(2)
-    assert running.run_due(commerce.services) == 0
+    assert due_payments.run_due(commerce.services) == 0
     commerce.world.advance(86_400)
-    assert running.run_due(commerce.services) == 1
+    assert due_payments.run_due(commerce.services) == 1
     commerce.settle(2)
     assert not commerce.events("payment.failed") and not commerce.load(created).is_end_notified
 
@@ -235,11 +235,11 @@ def test_what_is_over_by_the_clock_alone_is_looked_at_again_in_a_minute_and_dail
     commerce = Commerce()
     created = commerce.authorized()
     commerce.world.now = created.payment.authorization_expiry
-    running.look(commerce.services, created.payment.payable_id, set())
+    due_payments.look(commerce.services, created.payment.payable_id, set())
     assert commerce.load(created).check_at == commerce.world.now + timedelta(minutes=1)
     assert status(commerce, created) is CommerceStatus.AUTHORIZED
     commerce.world.advance(60)
     commerce.world.scan()
-    running.look(commerce.services, created.payment.payable_id, set())
+    due_payments.look(commerce.services, created.payment.payable_id, set())
     assert status(commerce, created) is CommerceStatus.EXPIRED
     assert commerce.load(created).check_at == commerce.world.now + timedelta(days=1)

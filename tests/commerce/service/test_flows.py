@@ -13,8 +13,8 @@ from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.nodes.escrow.logs import EscrowEventKind
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry, OperationKind
 from chalicelib.commerce.core.rules import status_of
-from chalicelib.commerce.service import flows, running, store
-from chalicelib.commerce.service.paying import pre_approval_of, reclaim_of
+from chalicelib.commerce.service import due_payments, flows, store
+from chalicelib.commerce.service.payer_calls import pre_approval_of, reclaim_of
 from chalicelib.commerce.service.rules import Asked
 from chalicelib.commerce.service.terms import commerce_facts
 from chalicelib.payments.links.errors import WrongWallet
@@ -153,7 +153,7 @@ def test_an_authorization_that_could_not_be_sent_in_time_goes_back_before_its_bl
     assert commerce.load(created).pending is not None
     commerce.chain.mempool.balance = 10**21
     commerce.world.now = expiry - timedelta(seconds=30)
-    running.run_due(commerce.services)
+    due_payments.run_due(commerce.services)
     assert commerce.load(created).pending is None and not commerce.chain.mempool.sent
 
 

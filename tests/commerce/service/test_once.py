@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.chains.nodes.rpc.jsonrpc import NodeTimeout
-from chalicelib.commerce.service import rules, running
+from chalicelib.commerce.service import due_payments, rules
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.fakes.crash import Crash, Interruption, Tripwire
@@ -119,7 +119,7 @@ def test_a_caller_whom_the_schedule_overtakes_is_answered_with_the_operation() -
 
         def overtake(commerce: Commerce = commerce, created: Any = created) -> None:
             commerce.world.now += rules.MAX_DELAY / 60
-            running.look(commerce.services, created.payment.payable_id, set())
+            due_payments.look(commerce.services, created.payment.payable_id, set())
 
         answered = commerce.capture(created, 10, 0, commerce.guarded(Interruption(position, overtake)))
         assert (answered.kind.value, answered.amount) == ("capture", 10)
@@ -136,7 +136,7 @@ def test_what_is_given_up_is_not_sent_by_a_worker_that_was_slow_and_dies(kind: s
         else:
             commerce.world.now += rules.SUBMITTED_WITHIN
         with suppress(SweepIncomplete):
-            running.run_due(commerce.services)
+            due_payments.run_due(commerce.services)
         commerce.refuses.clear()
 
     wire = Tripwire()
@@ -166,17 +166,17 @@ def test_the_schedule_may_die_at_any_call_of_a_refund_and_two_may_run_at_once(mi
 
     wire = Tripwire()
     commerce, _ = at()
-    running.run_due(commerce.guarded(wire))
+    due_payments.run_due(commerce.guarded(wire))
     for position in range(1 + part, wire.calls + 1, 3):
         for guard in (Tripwire(position, True), Tripwire(position, False)):
             commerce, created = at()
             with suppress(Crash, SweepIncomplete):
-                running.run_due(commerce.guarded(guard))
+                due_payments.run_due(commerce.guarded(guard))
             check_once(commerce, created, "refund")
         commerce, created = at()
-        interrupted = Interruption(position, lambda commerce=commerce: running.run_due(commerce.services))
+        interrupted = Interruption(position, lambda commerce=commerce: due_payments.run_due(commerce.services))
         with suppress(SweepIncomplete):
-            running.run_due(commerce.guarded(interrupted))
+            due_payments.run_due(commerce.guarded(interrupted))
         check_once(commerce, created, "refund")
 
 
@@ -235,7 +235,7 @@ def test_operations_in_any_order_and_trouble_move_exactly_what_the_books_say(par
                     case 2:
                         commerce.void(created, services) if chance.random() < 0.3 else None
                     case _:
-                        running.run_due(services)
+                        due_payments.run_due(services)
             commerce.chain.is_down = False
             with suppress(SweepIncomplete):
                 commerce.minute()

@@ -22,7 +22,7 @@ LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.Genera
 STEPS = "it takes the steps of one record, and ends with the first conflict: whoever was faster goes on"
 EACH = "it is over several records, and a conflict ends or skips one of them"
 WITH_LOOPS = {
-    "commerce/service/running.py: look": STEPS,
+    "commerce/service/due_payments.py: look": STEPS,
     "crosschain/service/payment_intents/running.py: advance": STEPS,
     "recurring/running.py: _repeat": STEPS,
     "gasless/sending.py: put_off": EACH,

@@ -4,7 +4,7 @@
                     │          │                    one a capture, void or refund goes back once that was read again
                     └── REFUSED       └── REVERTED, SUPERSEDED ── goes back with the reason
 
-A refund has more steps (refunding.py).
+A refund has more steps (refunds.py).
 """
 
 from dataclasses import replace
@@ -19,8 +19,8 @@ from chalicelib.commerce.core.expiry import vanishes_at
 from chalicelib.commerce.core.records import Collector, CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import take_back_operation
 from chalicelib.commerce.service import rules
-from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
-from chalicelib.commerce.service.operations import BY_KIND
+from chalicelib.commerce.service.operation_table import BY_KIND
+from chalicelib.commerce.service.transactions import contracts_of, hash_for, token_address
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.records import Reference
 from chalicelib.payments.scanning import store as scan_store

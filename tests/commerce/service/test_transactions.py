@@ -10,7 +10,7 @@ from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.escrow.calls import CaptureFee, Collection
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
-from chalicelib.commerce.service.calls import info_of, operator_calls, token_address
+from chalicelib.commerce.service.transactions import info_of, operator_calls, token_address
 from tests.fakes.commerce import BUYER, CONTRACTS, OTHER, new_payment
 from tests.fakes.world import START
 

@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.escrow import calls as escrow_calls
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.commerce.core.records import OperationKind, PendingOperation
-from chalicelib.commerce.service import refunding, rules, running
+from chalicelib.commerce.service import due_payments, refunds, rules
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.relayer import store as relayer_store
 from chalicelib.relayer.holdings import store as holdings_store
@@ -43,7 +43,7 @@ def taken(commerce: Commerce) -> Any:
     commerce.refund(created, 10)
     commerce.settle(2)
     pending = commerce.load(created).pending
-    assert pending is not None and pending.step == refunding.SPEND and commerce.balance(OPERATOR) == 10
+    assert pending is not None and pending.step == refunds.SPEND and commerce.balance(OPERATOR) == 10
     commerce.refuses.clear()
     return created
 
@@ -177,8 +177,8 @@ def test_tokens_go_back_after_the_expiry_half_an_hour_five_calls_or_if_too_littl
 ) -> None:
     payment = new_payment(START, authorized=BaseUnits(100), captured=BaseUnits(100), **changes)
     keys = ("c/approve/1", "c/take/1", *(f"c/spend/{number}" for number in range(1, spends + 1)))
-    pending = PendingOperation(1, OperationKind.REFUND, BaseUnits(10), START, step=refunding.SPEND, call_keys=keys)
-    assert refunding.is_returned(payment, pending, START + age) is is_returned
+    pending = PendingOperation(1, OperationKind.REFUND, BaseUnits(10), START, step=refunds.SPEND, call_keys=keys)
+    assert refunds.is_returned(payment, pending, START + age) is is_returned
 
 
 def approvals(commerce: Commerce, created: Any) -> int:
@@ -190,7 +190,7 @@ def approvals(commerce: Commerce, created: Any) -> int:
 
 def test_an_approval_that_cannot_be_sent_is_tried_again_by_the_same_key_until_it_is(commerce: Commerce, taken: Any) -> None:
     commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
-    running.look(commerce.services, taken.payment.payable_id, set())  # the first approval is made: another key
+    due_payments.look(commerce.services, taken.payment.payable_id, set())  # the first approval is made: another key
     commerce.chain.mempool.base_fee, before = 10**15, approvals(commerce, taken)
     commerce.settle(5)
     assert approvals(commerce, taken) == before == 2 and commerce.load(taken).refunded == 0
@@ -272,14 +272,14 @@ def test_the_transaction_that_is_shown_is_the_take_until_it_is_proven_then_none_
         return found
 
     take = commerce.chain.mempool.sent[0].tx_hash
-    running.look(commerce.services, created.payment.payable_id, set())
+    due_payments.look(commerce.services, created.payment.payable_id, set())
     commerce.world.now += timedelta(minutes=1)
-    running.look(commerce.services, created.payment.payable_id, set())
-    assert (pending().step, pending().transaction_hash) == (refunding.TAKE, take)
+    due_payments.look(commerce.services, created.payment.payable_id, set())
+    assert (pending().step, pending().transaction_hash) == (refunds.TAKE, take)
     commerce.settle(2)
-    assert (pending().step, pending().transaction_hash) == (refunding.SPEND, None)
+    assert (pending().step, pending().transaction_hash) == (refunds.SPEND, None)
     commerce.refuses.clear()
-    running.look(commerce.services, created.payment.payable_id, set())
+    due_payments.look(commerce.services, created.payment.payable_id, set())
     assert pending().transaction_hash == commerce.chain.mempool.sent[-1].tx_hash
 
 
@@ -293,9 +293,9 @@ def keys_of(commerce: Commerce, created: Any, step: str) -> list[str]:
 def test_while_it_is_not_known_what_became_of_the_refund_no_other_call_is_begun(commerce: Commerce, taken: Any) -> None:
     commerce.chain.mempool.holds = True
     for _ in range(5):
-        running.look(commerce.services, taken.payment.payable_id, set())
+        due_payments.look(commerce.services, taken.payment.payable_id, set())
         commerce.world.now += timedelta(minutes=20)
-    assert keys_of(commerce, taken, refunding.SPEND) == ["1"]
+    assert keys_of(commerce, taken, refunds.SPEND) == ["1"]
     commerce.chain.mempool.holds = False
     commerce.settle(3)
     assert (commerce.load(taken).refunded, commerce.made["transfer"]) == (10, 0)
@@ -305,15 +305,15 @@ def test_a_refund_that_reverted_is_made_again_only_after_everything_of_its_block
     commerce: Commerce, taken: Any
 ) -> None:
     commerce.fails.add("refund")
-    running.look(commerce.services, taken.payment.payable_id, set())
+    due_payments.look(commerce.services, taken.payment.payable_id, set())
     commerce.world.now += timedelta(minutes=1)
     commerce.world.relay()
-    running.look(commerce.services, taken.payment.payable_id, set())
-    assert keys_of(commerce, taken, refunding.SPEND) == ["1"], "a log of it may still come"
+    due_payments.look(commerce.services, taken.payment.payable_id, set())
+    assert keys_of(commerce, taken, refunds.SPEND) == ["1"], "a log of it may still come"
     commerce.world.scan()
     commerce.world.now += timedelta(minutes=1)
-    running.look(commerce.services, taken.payment.payable_id, set())
-    assert keys_of(commerce, taken, refunding.SPEND) == ["1", "2"]
+    due_payments.look(commerce.services, taken.payment.payable_id, set())
+    assert keys_of(commerce, taken, refunds.SPEND) == ["1", "2"]
 
 
 def test_each_approval_that_others_have_used_up_is_followed_by_one_of_the_next_number(
@@ -323,11 +323,11 @@ def test_each_approval_that_others_have_used_up_is_followed_by_one_of_the_next_n
     monkeypatch.setattr(commerce.services.log, "warning", lambda message, **_: refused.append(message))
     for number in ("2", "3"):
         commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
-        running.look(commerce.services, taken.payment.payable_id, set())
-        assert keys_of(commerce, taken, refunding.APPROVE)[-1] == number
+        due_payments.look(commerce.services, taken.payment.payable_id, set())
+        assert keys_of(commerce, taken, refunds.APPROVE)[-1] == number
         commerce.world.now += timedelta(minutes=1)
         commerce.world.relay()
-    assert keys_of(commerce, taken, refunding.APPROVE) == ["1", "2", "3"]
+    assert keys_of(commerce, taken, refunds.APPROVE) == ["1", "2", "3"]
     assert refused == [], "no refund is tried before its approval"
 
 
@@ -340,9 +340,9 @@ def test_a_refund_that_reverts_is_made_again_by_a_call_of_its_own_five_times_bef
     commerce.chain.mempool.sent.clear()
     commerce.refund(created, 10)
     commerce.settle(20)
-    refunds = [each for each in commerce.chain.mempool.sent if each.data[2:10] == escrow_calls.REFUND.hex()]
-    assert len(refunds) == refunding.MOST_SPENDS and commerce.made["transfer"] == 1
-    assert commerce.load(created).failure == refunding.RETURNED
+    tried = [each for each in commerce.chain.mempool.sent if each.data[2:10] == escrow_calls.REFUND.hex()]
+    assert len(tried) == refunds.MOST_SPENDS and commerce.made["transfer"] == 1
+    assert commerce.load(created).failure == refunds.RETURNED
     check_conserved(commerce)
 
 
@@ -357,22 +357,22 @@ def test_asked_for_again_a_refund_shows_the_newest_of_its_transactions_and_none_
     commerce.world.advance(60)
     commerce.world.relay()
     commerce.chain.is_down = True
-    running.look(commerce.services, created.payment.payable_id, set())
+    due_payments.look(commerce.services, created.payment.payable_id, set())
     commerce.chain.is_down = False
     asked = commerce.refund(created, 10)
-    assert (asked.step, asked.transaction_hash) == (refunding.SPEND, None)
+    assert (asked.step, asked.transaction_hash) == (refunds.SPEND, None)
 
 
 def test_asked_for_again_a_refund_never_shows_an_approval(commerce: Commerce, taken: Any) -> None:
     before = commerce.made["approve"]
     commerce.allow(OPERATOR, CONTRACTS.operator_refund, 9)
     for _ in range(2):
-        running.look(commerce.services, taken.payment.payable_id, set())
+        due_payments.look(commerce.services, taken.payment.payable_id, set())
         assert commerce.refund(taken, 10).transaction_hash is None
         commerce.world.now += timedelta(minutes=1)
     commerce.world.relay()
-    assert (keys_of(commerce, taken, refunding.APPROVE), commerce.made["approve"]) == (["1", "2"], before + 1)
-    running.look(commerce.services, taken.payment.payable_id, set())
+    assert (keys_of(commerce, taken, refunds.APPROVE), commerce.made["approve"]) == (["1", "2"], before + 1)
+    due_payments.look(commerce.services, taken.payment.payable_id, set())
     assert commerce.refund(taken, 10).transaction_hash == commerce.chain.mempool.sent[-1].tx_hash, "the refund"
 
 
@@ -419,7 +419,7 @@ def test_somebody_is_told_of_tokens_that_stay_from_the_second_after_an_hour_on(
     pending = commerce.load(taken).pending
     assert pending is not None
     for late, reported in ((timedelta(0), 0), (timedelta(seconds=1), 1)):
-        commerce.world.now = pending.submitted_at + refunding.OVERDUE_AFTER + late
+        commerce.world.now = pending.submitted_at + refunds.OVERDUE_AFTER + late
         commerce.services.store.write(replace(commerce.load(taken), check_at=commerce.world.now))
-        running.look(commerce.services, taken.payment.payable_id, set())
+        due_payments.look(commerce.services, taken.payment.payable_id, set())
         assert lines.count("commerce refund overdue") == reported

@@ -12,11 +12,11 @@ from dataclasses import replace
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Undone
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
 from chalicelib.commerce.core.rules import Operation, Refusal, begin_operation, reserve
-from chalicelib.commerce.service import refunding, rules, steps
-from chalicelib.commerce.service.calls import contracts_of, operation_call
-from chalicelib.commerce.service.operations import BY_KIND
+from chalicelib.commerce.service import operation_steps, refunds, rules
+from chalicelib.commerce.service.operation_table import BY_KIND
 from chalicelib.commerce.service.reading import load_to_change
 from chalicelib.commerce.service.rules import Asked
+from chalicelib.commerce.service.transactions import contracts_of, operation_call
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
@@ -54,12 +54,12 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
 def begin(services: Services, payment: CommercePayment, pending: PendingOperation) -> CommercePayment:
     """Writes a reserved operation, after the checks that are made of a refund. Raises Conflict, WriteConflict."""
     if pending.kind is OperationKind.REFUND:
-        refunding.check_funds(services, payment, pending)
-        started = refunding.start_refund(payment, pending)
+        refunds.check_funds(services, payment, pending)
+        started = refunds.start_refund(payment, pending)
     else:
         started = replace(pending, step="call", call_keys=(rules.call_key(payment, pending, "call/1"),))
     reserved = begin_operation(payment, started, services.clock())
-    return services.store.write(reserved, *steps.references(services, payment, pending))
+    return services.store.write(reserved, *operation_steps.references(services, payment, pending))
 
 
 def advance(services: Services, payment: CommercePayment) -> CommercePayment:
@@ -70,21 +70,21 @@ def advance(services: Services, payment: CommercePayment) -> CommercePayment:
     pending = payment.pending
     assert pending is not None, "nothing is pending"
     if pending.kind is OperationKind.REFUND:
-        return refunding.advance(services, payment, pending)
+        return refunds.advance(services, payment, pending)
     (key,) = pending.call_keys
     known = relayer_flows.outcome(services, key)
     if known is not None:
-        return steps.after_outcome(services, payment, known)
+        return operation_steps.after_outcome(services, payment, known)
     if rules.gives_up(payment, pending, services.clock()):
-        return steps.give_up(services, payment, key, rules.TOO_LATE)
+        return operation_steps.give_up(services, payment, key, rules.TOO_LATE)
     call = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
-    return steps.after_submission(services, payment, steps.submit(services, payment, key, call))
+    return operation_steps.after_submission(services, payment, operation_steps.submit(services, payment, key, call))
 
 
 def check_operator(services: Services, payment: CommercePayment) -> None:
     """Raises Conflict if the service's account is not the operator of the payment any more."""
     contracts_of(payment, services.settings.escrow_contracts)
-    if (trouble := steps.trouble(services, payment)) is not None:
+    if (trouble := operation_steps.trouble(services, payment)) is not None:
         raise Conflict(trouble)
 
 
@@ -120,7 +120,7 @@ def _check_collects(services: Services, payment: CommercePayment, pending: Pendi
         if delay.reason is not None:
             raise Conflict(f"The service takes nothing from this wallet now, and nothing was sent: {delay.reason}")
     made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
-    call = steps.call_of(services, replace(payment, pending=pending), "tried", made)
+    call = operation_steps.call_of(services, replace(payment, pending=pending), "tried", made)
     run = relayer_flows.try_call(services, payment.operator, call)
     if not run.success:
         raise Conflict(f"The chain refuses it now, and nothing was sent: {run.reason}")
@@ -143,5 +143,5 @@ def _submit_reserved(services: Services, payment: CommercePayment) -> PendingOpe
 
 def _hash_of(services: Services, pending: PendingOperation) -> str | None:
     """The hash of the newest transaction of an operation, which is none of its approvals."""
-    keys = [each for each in pending.call_keys if f"/{refunding.APPROVE}/" not in each]
+    keys = [each for each in pending.call_keys if f"/{refunds.APPROVE}/" not in each]
     return relayer_flows.find_hash(services, keys[-1]) if keys else None

@@ -12,8 +12,8 @@ from chalicelib.chains.calldata.escrow import signatures as escrow_signatures
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
-from chalicelib.commerce.service.calls import hash_for, info_of
-from chalicelib.commerce.service.paying import pre_approval_of
+from chalicelib.commerce.service.payer_calls import pre_approval_of
+from chalicelib.commerce.service.transactions import hash_for, info_of
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
 from chalicelib.payments.requests import store as request_store
 from tests.fakes.escrows import CONTRACTS, PAYER, Commerce

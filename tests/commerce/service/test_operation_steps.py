@@ -12,9 +12,9 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets import erc6492
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.commerce.core.records import Collector, OperationKind, PendingOperation
-from chalicelib.commerce.service import rules, steps
-from chalicelib.commerce.service.calls import info_of
+from chalicelib.commerce.service import operation_steps, rules
 from chalicelib.commerce.service.rules import Asked
+from chalicelib.commerce.service.transactions import info_of
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.records import CallStatus, Taking
@@ -39,7 +39,7 @@ def call(commerce: Commerce, kind: OperationKind, takes: Taking | None = None, *
     pending = PendingOperation(1, kind, BaseUnits(10), START, payer=BUYER)
     kept = {name: changes.pop(name) for name in ("collector", "signature") if name in changes}
     payment = new_payment(START, pending=replace(pending, **kept), escrow=CONTRACTS.escrow, **changes)
-    return steps.call_of(commerce.services, payment, "key", MADE, takes)
+    return operation_steps.call_of(commerce.services, payment, "key", MADE, takes)
 
 
 def test_a_call_is_for_the_account_of_the_payment_and_has_a_limit_of_gas(commerce: Commerce) -> None:
@@ -131,7 +131,7 @@ def test_an_operation_goes_on_until_the_logs_of_the_block_of_its_call_are_record
     unread, tx_hash = recorded_to(commerce) + 1, "0x" + "77" * 32
     for block in (None, unread):
         known = Outcome(status, tx_hash, block, "it reverted")
-        kept = steps.after_outcome(commerce.services, commerce.load(created), known)
+        kept = operation_steps.after_outcome(commerce.services, commerce.load(created), known)
         assert kept == commerce.load(created) and kept.pending is not None and kept.failure is None
         assert kept.check_at == commerce.world.now + rules.MIN_DELAY
         if status is CallStatus.SUCCEEDED:
@@ -139,13 +139,13 @@ def test_an_operation_goes_on_until_the_logs_of_the_block_of_its_call_are_record
     commerce.world.scan()
     known = Outcome(status, tx_hash, recorded_to(commerce), "it reverted")
     if status is CallStatus.SUCCEEDED:
-        kept = steps.after_outcome(commerce.services, commerce.load(created), known)
+        kept = operation_steps.after_outcome(commerce.services, commerce.load(created), known)
         assert kept.pending is not None, "until the block was read again"
         for _ in range(14):
             commerce.world.advance(60)
             commerce.world.scan()
-    ended = steps.after_outcome(commerce.services, commerce.load(created), known)
-    says = steps.NO_EVENT if status is CallStatus.SUCCEEDED else "it reverted"
+    ended = operation_steps.after_outcome(commerce.services, commerce.load(created), known)
+    says = operation_steps.NO_EVENT if status is CallStatus.SUCCEEDED else "it reverted"
     assert (ended.pending, ended.failure) == (None, says)
 
 
@@ -153,7 +153,7 @@ def test_a_call_whose_nonce_another_transaction_took_goes_back_at_once_as_it_is_
     capturing: tuple[Commerce, Any],
 ) -> None:
     commerce, created = capturing
-    ended = steps.after_outcome(commerce.services, commerce.load(created), Outcome(CallStatus.SUPERSEDED))
+    ended = operation_steps.after_outcome(commerce.services, commerce.load(created), Outcome(CallStatus.SUPERSEDED))
     assert (ended.pending, ended.failure) == (None, "another transaction took its place")
 
 
@@ -171,12 +171,12 @@ def test_the_entry_that_finds_a_payment_by_its_hash_is_made_once_the_payer_is_kn
 ) -> None:
     named = PendingOperation(1, KINDS.AUTHORIZE, BaseUnits(10), START, payer=OTHER)
     terms = replace(commerce.create(buyer_address=None).payment, payment_hash=None)
-    (entry,) = steps.references(commerce.services, terms, named)
+    (entry,) = operation_steps.references(commerce.services, terms, named)
     assert (entry.payable_id, entry.payer) == (terms.payable_id, OTHER)
-    assert steps.references(commerce.services, terms, replace(named, payer=None)) == ()
-    assert steps.references(commerce.services, replace(terms, payment_hash="0x12"), named) == (), "it is stored"
+    assert operation_steps.references(commerce.services, terms, replace(named, payer=None)) == ()
+    assert operation_steps.references(commerce.services, replace(terms, payment_hash="0x12"), named) == (), "it is stored"
     commerce.services.store.write(entry)
-    assert steps.references(commerce.services, terms, named) == ()
+    assert operation_steps.references(commerce.services, terms, named) == ()
 
 
 def test_a_wallet_that_only_the_merchant_has_named_is_found_by_the_escrows_event() -> None:

@@ -16,8 +16,8 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import agree
 from chalicelib.commerce.core.expiry import is_too_late
 from chalicelib.commerce.core.records import CommercePayment, PendingOperation
-from chalicelib.commerce.service import rules, steps
-from chalicelib.commerce.service.calls import contracts_of, operation_call, token_address
+from chalicelib.commerce.service import operation_steps, rules
+from chalicelib.commerce.service.transactions import contracts_of, operation_call, token_address
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.custody import MOST_SPENDS, Custody, Next, approve, find_next
@@ -73,16 +73,16 @@ def _take(services: Services, payment: CommercePayment, pending: PendingOperatio
     key, custody = pending.call_keys[-1], _custody(payment, pending)
     known = relayer_flows.outcome(services, key)
     if known is None and rules.gives_up(payment, pending, services.clock()):
-        return steps.give_up(services, payment, key, rules.TOO_LATE)
+        return operation_steps.give_up(services, payment, key, rules.TOO_LATE)
     if known is None:
         made = erc20.transfer_from(custody.token, payment.receiver, custody.account, custody.amount)
         takes = Taking(payment.receiver, custody.token, custody.account, custody.amount)
-        submission = steps.submit(services, payment, key, made, takes, custody.move(inward=True))
+        submission = operation_steps.submit(services, payment, key, made, takes, custody.move(inward=True))
         if submission.status is SubmissionStatus.ACCEPTED:
             _approve(services, payment, pending)
-        return steps.after_submission(services, payment, submission)
+        return operation_steps.after_submission(services, payment, submission)
     if known.status is not CallStatus.SUCCEEDED:
-        return steps.after_outcome(services, payment, known)
+        return operation_steps.after_outcome(services, payment, known)
     return _go_on(services, payment, pending, SPEND)
 
 
@@ -90,14 +90,16 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
     """Has what was taken refunded, or returned: each key accepts one call, whichever of the two came first."""
     custody = _custody(payment, pending)
     following, known = find_next(services, custody, rules.call_key(payment, pending, f"{TAKE}/1"))
-    if known is not None and steps.has_event_to_come(services, payment, known):
-        return steps.keep(services, payment)
+    if known is not None and operation_steps.has_event_to_come(services, payment, known):
+        return operation_steps.keep(services, payment)
     if following is Next.SPEND_AGAIN:
         return _go_on(services, payment, pending, SPEND)
     if following is Next.RETURNED:
-        return steps.go_back(services, payment, RETURNED)
+        return operation_steps.go_back(services, payment, RETURNED)
     if following is not Next.SUBMIT:
-        return steps.keep(services, payment) if known is None else steps.after_outcome(services, payment, known)
+        if known is None:
+            return operation_steps.keep(services, payment)
+        return operation_steps.after_outcome(services, payment, known)
     _watch(services, payment, pending)
     if is_returned(payment, pending, services.clock()):
         made = erc20.transfer(custody.token, payment.receiver, custody.amount)
@@ -106,12 +108,12 @@ def _spend(services: Services, payment: CommercePayment, pending: PendingOperati
         if following is Next.APPROVE_AGAIN:
             return _go_on(services, payment, pending, APPROVE)
         if following is Next.WAIT:
-            return steps.keep(services, payment)
+            return operation_steps.keep(services, payment)
         made = operation_call(payment, pending, contracts_of(payment, services.settings.escrow_contracts))
     key = rules.call_key(payment, pending, f"{SPEND}/{custody.spends}")
-    submission = steps.submit(services, payment, key, made, moves=custody.move(inward=False))
+    submission = operation_steps.submit(services, payment, key, made, moves=custody.move(inward=False))
     sent = relayer_flows.find_hash(services, key) if submission.status is SubmissionStatus.ACCEPTED else None
-    return steps.keep(services, replace(payment, pending=replace(pending, transaction_hash=sent)))
+    return operation_steps.keep(services, replace(payment, pending=replace(pending, transaction_hash=sent)))
 
 
 def _go_on(services: Services, payment: CommercePayment, pending: PendingOperation, step: str) -> CommercePayment:
@@ -132,7 +134,7 @@ def _approve(services: Services, payment: CommercePayment, pending: PendingOpera
     spender = contracts_of(payment, services.settings.escrow_contracts).operator_refund
 
     def submit(step: str, made: Transaction) -> Submission:
-        return steps.submit(services, payment, rules.call_key(payment, pending, step), made)
+        return operation_steps.submit(services, payment, rules.call_key(payment, pending, step), made)
 
     return approve(services, _custody(payment, pending), spender, submit)
 
@@ -147,7 +149,7 @@ def _watch(services: Services, payment: CommercePayment, pending: PendingOperati
     """Logs tokens that are in the service's account for long; an alarm is made of it (infra/alarms.py)."""
     if services.clock() > pending.submitted_at + OVERDUE_AFTER:
         facts = {"payable": payment.payable_id, "network": payment.network, "account": payment.operator}
-        reason = steps.trouble(services, payment)
+        reason = operation_steps.trouble(services, payment)
         services.log.error("commerce refund overdue", extra={**facts, "amount": pending.amount, "reason": reason})
 
 

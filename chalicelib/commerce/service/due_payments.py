@@ -16,9 +16,9 @@ from chalicelib.chains.nodes.agreement import agree
 from chalicelib.commerce.core.expiry import has_ended, has_expired
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
 from chalicelib.commerce.core.rules import Refusal, reserve
-from chalicelib.commerce.service import operating, rules, store
-from chalicelib.commerce.service.calls import contracts_of, hash_for, token_address
+from chalicelib.commerce.service import execution, rules, store
 from chalicelib.commerce.service.reading import read_until
+from chalicelib.commerce.service.transactions import contracts_of, hash_for, token_address
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.recording.causes import postings
 from chalicelib.payments.recording.reconciliation import reconcile_escrow
@@ -72,7 +72,7 @@ def look(services: Services, payable_id: str, unavailable: set[str]) -> None:
 
 def _step(services: Services, payment: CommercePayment, now: datetime) -> None:
     if payment.pending is not None:
-        operating.advance(services, payment)
+        execution.advance(services, payment)
     elif rules.may_collect(payment, now):
         _collect(services, payment, now)
     else:
@@ -82,7 +82,7 @@ def _step(services: Services, payment: CommercePayment, now: datetime) -> None:
 def _collect(services: Services, payment: CommercePayment, now: datetime) -> None:
     """Authorizes what a payer has pre-approved. What the chain refuses now is tried again later."""
     try:
-        operating.check_operator(services, payment)
+        execution.check_operator(services, payment)
         after = _authorize_next(services, payment, now)
     except Conflict as error:
         facts = {"payable": payment.payable_id, "reason": error.message}
@@ -100,7 +100,7 @@ def _authorize_next(services: Services, payment: CommercePayment, now: datetime)
     operation = rules.operation_of(known, OperationKind.AUTHORIZE, rules.Asked(), {})
     pending = reserve(known, operation, now)
     assert not isinstance(pending, Refusal), "it may be collected now"
-    return operating.advance(services, operating.begin(services, known, pending))
+    return execution.advance(services, execution.begin(services, known, pending))
 
 
 def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePayment | None:

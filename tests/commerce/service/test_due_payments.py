@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.commerce.service import rules, running
+from chalicelib.commerce.service import due_payments, rules
 from tests.commerce.service.test_flows import pre_approve_open
 from tests.fakes.escrows import AMOUNT, PAYER, Commerce
 from tests.fakes.lying_node import Liar, served
@@ -20,7 +20,7 @@ def commerce() -> Commerce:
 
 
 def look(commerce: Commerce, created: Any, unavailable: set[str] | None = None) -> Any:
-    running.look(commerce.services, created.payment.payable_id, set() if unavailable is None else unavailable)
+    due_payments.look(commerce.services, created.payment.payable_id, set() if unavailable is None else unavailable)
     return commerce.load(created)
 
 
@@ -70,7 +70,7 @@ def test_a_payment_that_is_not_due_done_unknown_or_of_a_silent_network_is_left_a
     commerce.services.store.write(replace(done, check_at=commerce.world.now))
     due = commerce.load(created)
     assert look(commerce, created, {"sepolia"}) == due
-    running.look(commerce.services, "unknown", set())
+    due_payments.look(commerce.services, "unknown", set())
     assert look(commerce, created) != due
 
 

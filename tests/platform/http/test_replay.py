@@ -20,7 +20,7 @@ from chalicelib.platform.access.flows import identify
 from chalicelib.platform.access.idempotency.records import IdempotentRequest
 from chalicelib.platform.access.idempotency.rules import begin, scope_hash
 from chalicelib.platform.access.modes import Mode, Tier
-from chalicelib.platform.http.idempotency import _replay, _store_response, run_once
+from chalicelib.platform.http.replay import _replay, _store_response, run_once
 from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.services import Services

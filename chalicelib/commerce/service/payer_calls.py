@@ -14,9 +14,9 @@ from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.escrows import EscrowContracts
 from chalicelib.commerce.core.expiry import can_reclaim, has_expired
 from chalicelib.commerce.core.records import CommercePayment
-from chalicelib.commerce.service import steps
-from chalicelib.commerce.service.calls import contracts_of, hash_for, info_of, payer_calls, token_address
+from chalicelib.commerce.service import operation_steps
 from chalicelib.commerce.service.rules import require_payer
+from chalicelib.commerce.service.transactions import approval_calls, contracts_of, hash_for, info_of, token_address
 from chalicelib.payments.links.errors import LinkClosed, WrongWallet
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.platform.services import Services
@@ -45,7 +45,7 @@ def payer_options(services: Services, payment: CommercePayment, wallet: str) -> 
     domain = services.chains.evm(payment.network).read_erc3009_domain(info)
     erc3009 = escrow_signatures.erc3009_typed_data(info, contracts, domain) if domain is not None else None
     permit2, approval = _permit2(payment, wallet, contracts)
-    transactions = payer_calls(payment, wallet, contracts)
+    transactions = approval_calls(payment, wallet, contracts)
     return PayerOptions(hash_for(payment, wallet, contracts), transactions, erc3009, permit2, approval)
 
 
@@ -79,7 +79,7 @@ def pre_approval_of(services: Services, link: PayableLink, wallet: str | None) -
     if payment.buyer is None:
         _remember(services, payment, payer)
     contracts = contracts_of(payment, services.settings.escrow_contracts)
-    return PayersCall(payer, payer_calls(payment, payer, contracts)[-1])
+    return PayersCall(payer, approval_calls(payment, payer, contracts)[-1])
 
 
 def reclaim_of(services: Services, payment: CommercePayment, wallet: str | None = None) -> PayersCall:
@@ -113,7 +113,7 @@ def check_open(services: Services, link: PayableLink, payment: CommercePayment) 
 
 
 def _remember(services: Services, payment: CommercePayment, wallet: str) -> None:
-    references = steps.reference_for(services, payment, wallet)
+    references = operation_steps.reference_for(services, payment, wallet)
     if references:
         try_write(services.store, *references)  # False: the same wallet has asked at the same time
 

@@ -81,7 +81,7 @@ def operator_calls(
     return erc20.approve(token_address(payment), contracts.operator_refund, pending.amount), call
 
 
-def payer_calls(payment: CommercePayment, payer: str, contracts: EscrowContracts) -> tuple[Transaction, Transaction]:
+def approval_calls(payment: CommercePayment, payer: str, contracts: EscrowContracts) -> tuple[Transaction, Transaction]:
     """What a payer sends, in this order: the allowance for the collector, and the approval of the terms."""
     return escrow_calls.pre_approve(info_of(payment, payer), contracts)
 

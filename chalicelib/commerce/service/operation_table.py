@@ -1,7 +1,7 @@
 """The operations on commerce payments as one table: what differs from one to the next.
 
 Everything else is the same for all: a view takes the body (api.py), rules.py makes the operation of it, core/rules.py
-refuses or reserves it, and operating.py executes it, or flows.py gives what the operator sends for it.
+refuses or reserves it, and execution.py executes it, or flows.py gives what the operator sends for it.
 """
 
 from chalicelib.base.frozen import frozen
