@@ -153,6 +153,11 @@ def test_dollars_of_an_invoice_in_dollars_are_what_is_paid_of_it_also_what_was_o
     assert FoundRequest(of, (), Payable((of,))).paid_dollars == 7 * 10**8
 
 
+def test_what_was_only_summed_up_has_reached_the_payee_too() -> None:
+    of = replace(request(10**7, 10**7, None, "USDC-mainnet"), dust_amount=BaseUnits(5))
+    assert FoundRequest(of, (payment(1, 10**7 - 5, of, None, None),), Payable((of,))).received == 10**7
+
+
 def test_dollars_of_what_was_only_summed_up_are_not_known() -> None:
     of = replace(request(10**7, 10**7, None, "USDC-mainnet"), dust_count=1)
     kept = payment(1, 10**7, of, None, dollar_of("USDC-mainnet", 10**6))
