@@ -190,9 +190,12 @@ def _set_aside(services: Services, delivery: Delivery) -> None:
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
     now = services.clock()
-    secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
-    headers = rules.delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
-    result = services.sender.post(endpoint.url, headers, body)
+    if endpoint.destination is not None:
+        result = services.destinations.send(endpoint.destination, rules.message_of(delivery, body))
+    else:
+        secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
+        headers = rules.delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
+        result = services.sender.post(endpoint.url, headers, body)
     log = services.log.info if result.delivered else services.log.warning
     log(
         "webhook attempt",
@@ -201,7 +204,7 @@ def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: byte
             "delivery_id": delivery.delivery_id,
             "event": delivery.kind,
             "attempt": delivery.attempt,
-            "host": urlsplit(endpoint.url).hostname,
+            "host": urlsplit(endpoint.url).hostname or endpoint.url,
             "status": result.status,
             "error": result.error,
             "duration_ms": result.duration_ms,

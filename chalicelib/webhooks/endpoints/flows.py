@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.destinations import check_destination
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import make_entry
@@ -29,6 +30,7 @@ def register(
     url: str,
     events: Sequence[str] = ALL_EVENTS,
     source: ids.Source | None = None,
+    role_arn: str | None = None,
 ) -> tuple[Endpoint, str]:
     """Registers a webhook for these events; returns it with its signing secret, which cannot be read again. Both are
     drawn from `source`, if they were shown before.
@@ -36,10 +38,11 @@ def register(
     A KMS call, two reads and one transaction; reads and transaction again if another registration of the owner came
     first. Raises BadRequest for a URL whose address must not be called, for a URL that this client id or the account
     has a webhook for already, for unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client
-    id alone, only its public webhooks are compared and counted.
+    id alone, only its public webhooks are compared and counted. Of an ARN the `role_arn` is checked in place of the
+    address; raises Forbidden if a client id alone sends one.
     """
-    chosen = parse_events(events)
-    services.sender.check(url)
+    chosen, is_arn = parse_events(events), url.startswith("arn:")
+    _check_address(services, created_with, url, role_arn)
     now = services.clock()
     source = source or ids.Source(now, services.entropy)
     secret, webhook_id = ids.webhook_secret(source.entropy), ids.ulid(*source)
@@ -53,8 +56,21 @@ def register(
         created_at=now,
         events=chosen,
         created_with=created_with,
+        role_arn=role_arn if is_arn else None,
+        external_id=ids.ulid(*source) + source.entropy(16).hex() if is_arn else None,
     )
     return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
+
+
+def _check_address(services: Services, created_with: Mode, url: str, role_arn: str | None) -> None:
+    if not url.startswith("arn:"):
+        if role_arn is not None:
+            raise BadRequest("roleArn: only the ARN of a queue, topic or event bus has one")
+        services.sender.check(url)
+    elif created_with is Mode.CLIENT_ID:
+        raise Forbidden("Only the account registers a destination in AWS: send an x-api-key, or sign in for a session")
+    else:
+        check_destination(url, role_arn)
 
 
 @retry_conflicts(_TRIES)

@@ -4,6 +4,7 @@ import hashlib
 from datetime import datetime
 from typing import Self
 
+from chalicelib.base.destinations import Destination
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 from chalicelib.platform.access.modes import Mode
@@ -18,14 +19,15 @@ class Endpoint(Record):
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
     `created_with` is the credential that it was registered with. A secret that was replaced is the
     `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
-    its secrets. `is_confirmed` once the account has confirmed one that is public.
+    its secrets. `is_confirmed` once the account has confirmed one that is public. With a `role_arn` the `url` is the
+    ARN of a queue, topic or event bus, to which that role sends under the `external_id`.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
-    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed")
+    SHOWN = (*NAMED_BY, "role_arn", "events", "is_active", "secret_number", "is_confirmed")
     SWITCHED_BY = ("is_active", "is_confirmed")
 
     webhook_id: str
@@ -41,12 +43,21 @@ class Endpoint(Record):
     previous_until: datetime | None = None
     secret_number: int = 1
     is_confirmed: bool = False
+    role_arn: str | None = None
+    external_id: str | None = None
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """The encrypted secrets that sign at this time: the replaced one as long as it holds, then the current one."""
         if self.previous_ciphertext is None or self.previous_until is None or now >= self.previous_until:
             return (self.secret_ciphertext,)
         return self.previous_ciphertext, self.secret_ciphertext
+
+    @property
+    def destination(self) -> Destination | None:
+        """Where it is in AWS; None if it has a URL."""
+        if self.role_arn is None or self.external_id is None:
+            return None
+        return Destination(self.url, self.role_arn, self.external_id)
 
     @property
     def owner(self) -> str:
