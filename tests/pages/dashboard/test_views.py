@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 OPEN = ("/sign-in", "/register", "/forgot", "/confirm#x", "/password#x", "/invitation#x")
 VIEWS = (
     "", "/requests", "/links", "/create", "/create?kind=held", "/create?kind=recurring", f"/payouts?walletAddress={WALLET}", "/payouts", "/recurring",
-    "/import", "/payments", "/mispayments", "/keys", "/clients", "/snippets", "/webhooks", "/payees", "/team", "/changes", "/account", "/security", "/audit", "/status", "/no-such-view",
+    "/import", "/payments", "/mispayments", "/keys", "/clients", "/platforms", "/snippets", "/webhooks", "/payees", "/team", "/changes", "/account", "/security", "/audit", "/status", "/no-such-view",
 )  # fmt: skip
 EVIL = """<img src=x onerror="window.ran=1">"><script>window.ran=1</script>'};window.ran=1;//"""
 
