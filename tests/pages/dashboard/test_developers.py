@@ -34,7 +34,7 @@ BODY, SECRET = b'{"event":"payment.confirmed"}', "whsec_of_a_test"
 
 def program(person: Person, language: str, name: str) -> list[str]:
     """The command that runs a program, as it is shown."""
-    person.page.get_by_label("Language").select_option(language)
+    person.page.get_by_label("Programming language").select_option(language)
     return [*LANGUAGES[language], person.page.locator(f"[aria-labelledby=snippet-{name}] pre").inner_text()]
 
 
