@@ -1,6 +1,8 @@
 // Messages, numbers, dates and addresses as text. User-given text only ever becomes a text node.
 
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+import { signal } from "./vendor.js";
+
+const INVISIBLE = /(?!(?<=…)\u2060)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 /** @type {Record<string, string>} The languages, each by its own name. */
 export const LANGUAGES = { en: "English", de: "Deutsch" };
 /** @type {Record<string, string>} */
@@ -69,8 +71,8 @@ export function amount(text) {
   return `${parts[1]}${parts[2].replace(/\B(?=(\d{3})+$)/g, thousands)}${digits === "." ? "" : digits.replace(".", point)}`;
 }
 
-/** @param {string | null | undefined} text An address or hash, shortened in its middle. */
-export const short = (text) => (text && text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : clean(text));
+/** @param {string | null | undefined} text An address or hash, shortened in its middle. After "…" a line may end: U+2060, which is not seen, prevents it. */
+export const short = (text) => (text && text.length > 16 ? `${text.slice(0, 8)}…\u2060${text.slice(-6)}` : clean(text));
 
 /** @param {string} text A plain decimal that a person has typed, with a comma or a point, or null if it is ambiguous. */
 export function decimal(text) {
