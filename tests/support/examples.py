@@ -589,6 +589,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", "/v2/provider-events"): example(body=an_event, signs=sign_headers),
     ("POST", "/v2/orchestrators"): example(),
+    ("GET", "/v2/orchestrators"): example(before=of_owner(Tenant.registered)),
     ("DELETE", "/v2/orchestrators/{orchestrator_id}"): example({"orchestrator_id": of_owner(Tenant.registered)}),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(
