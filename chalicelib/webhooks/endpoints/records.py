@@ -1,6 +1,7 @@
 """Stored records: webhooks, where an account finds those of its client ids, their URLs, and registrations."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
@@ -12,20 +13,30 @@ ALL_EVENTS = ("*",)
 
 
 @frozen
+class Choices:
+    """What a new webhook chooses: the kinds of events that it receives, and whether its attempts have the signature of
+    RFC 9421 as well."""
+
+    events: Sequence[str] = ALL_EVENTS
+    http_signature: bool = False
+
+
+@frozen
 class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
 
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
     `created_with` is the credential that it was registered with. A secret that was replaced is the
     `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
-    its secrets. `is_confirmed` once the account has confirmed one that is public.
+    its secrets. `is_confirmed` once the account has confirmed one that is public. With `http_signature` its attempts
+    are also signed by the service's own key (webhooks/signature_keys).
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
-    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed")
+    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed", "http_signature")
     SWITCHED_BY = ("is_active", "is_confirmed")
 
     webhook_id: str
@@ -41,6 +52,7 @@ class Endpoint(Record):
     previous_until: datetime | None = None
     secret_number: int = 1
     is_confirmed: bool = False
+    http_signature: bool = False
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """The encrypted secrets that sign at this time: the replaced one as long as it holds, then the current one."""
