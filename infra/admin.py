@@ -244,6 +244,8 @@ def _run_on_service(services: Services, options: argparse.Namespace) -> list[str
             return [stop(services, options.reason)]
         case "resume":
             return [resume(services)]
+        case "rotate-signature-key":
+            return [upkeep.rotate_signature_key(services, _as_operator(SERVICE), at_once=options.at_once)]
         case "settle-offramp":
             settled = settle_offramp(services, options.request, OrderStatus(options.end))
             return [f"{settled} is settled as {options.end}, and the merchant is told."]
@@ -385,6 +387,8 @@ def _add_payment_commands(commands: Commands) -> None:
     stopped = commands.add_parser("stop", help="hands out nothing to sign and executes nothing, from now on")
     stopped.add_argument("--reason", required=True, help="for the audit log; callers are not told")
     commands.add_parser("resume", help="ends `stop`")
+    rotated = commands.add_parser("rotate-signature-key", help="has another key sign deliveries from tomorrow on")
+    rotated.add_argument("--at-once", action="store_true", help="from now on, and ends all others: one is known")
     settled = commands.add_parser("settle-offramp", help="says what became of an off-ramp order that has no end")
     settled.add_argument("request", help="the request's id, `payable` in the log")
     settled.add_argument("end", choices=[each.value for each in ENDS], help="as the provider says it outside its API")

@@ -223,7 +223,7 @@ OPERATOR: Grants = {
         *("secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue"),
         "secretsmanager:UpdateSecretVersionStage",
     ),
-    _KEYS: ("kms:GetPublicKey",),
+    _KEYS: ("kms:GetPublicKey", "kms:Encrypt"),
     _WAF: ("wafv2:GetWebACL",),
     _APIS: ("wafv2:GetWebACLForResource",),
     _LOGS: ("logs:FilterLogEvents", "logs:GetLogEvents", "logs:StartQuery"),

@@ -9,11 +9,14 @@ from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.mail import flows as mail
 from chalicelib.platform.access.audit import store as audit_store
+from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.audit.rules import make_entry
 from chalicelib.platform.access.rate_limits import store as limit_store
 from chalicelib.platform.access.rate_limits.rules import ANONYMOUS, REFUSED, caller_digest
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.clients import aws_client
 from chalicelib.platform.storage.store import Delete
+from chalicelib.webhooks.signature_keys import flows as signature_keys
 
 DEAD = (
     "announcements", "mail-news", "mails", "payment-intents", "recordings", "recurring", "relayed", "scans",
@@ -49,6 +52,14 @@ def lift_mail(services: Services, email: str) -> str:
     """Has an e-mail address written to again that bounced or complained. Returns a sentence. Raises BadRequest."""
     lifted = mail.lift(services, email_address(email))
     return "E-mail is sent to that address again." if lifted else "Nothing was stopped for that address."
+
+
+def rotate_signature_key(services: Services, actor: Actor, *, at_once: bool) -> str:
+    """Makes a new key by which deliveries are signed (webhooks/signature_keys); returns a sentence with its id and from
+    when it signs. Raises Conflict if a new one does not sign yet."""
+    entry = make_entry(actor, "signature_key.rotated", "at once" if at_once else "", services.clock(), services.entropy)
+    made = signature_keys.rotate(services, entry, at_once=at_once)
+    return f"The key {made.key_id} is published, and signs from {iso(made.signs_from)} on."
 
 
 def audit_log(services: Services, account_id: str) -> list[str]:

@@ -204,6 +204,7 @@ ROUTES = {
             "POST", "/v2/orchestrators", "create_orchestrator", _SESSION, scope="orchestrators:write", status=201,
             shows_secret=True, needs_presence=True, redirects=True,
         ),
+        Operation("GET", "/v2/orchestrators", "list_orchestrators", _SESSION, scope="orchestrators:read"),
         Operation(
             "DELETE", "/v2/orchestrators/{orchestrator_id}", "revoke_orchestrator", _SESSION,
             scope="orchestrators:write",

@@ -8,7 +8,7 @@ from chalicelib.base.signatures import SIGNATURE_BYTES, with_large_v
 from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
-from chalicelib.chains.nodes.agreement import agree, read_agreed_code
+from chalicelib.chains.nodes.agreement import combine_answers, read_agreed_code
 from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
@@ -66,16 +66,12 @@ def _price(services: Services, position: Position, sender: str) -> Price:
     """What the payment costs now, as the nodes agree. A request to each, and a rate."""
     token = position.due.token
     coin = require_token(require_network(token.network).native_currency_id or "")
-    costs = agree(
-        services.chains.evm(token.network),
-        lambda node: [rules.gas_cost(node.read_account(sender))],
-        compared=lambda each: None,
-        chosen=lambda said: [cost for (cost,) in said],
-    )
+    chain = services.chains.evm(token.network)
+    costs = combine_answers(chain, lambda node: rules.gas_cost(node.read_account(sender)), tuple).value
     rate = rates.current(services, coin, token)
     prices = [
         rules.price_gas(token, to_pay(cost, rate, coin, token), gas_price, position.due.amount)
-        for gas_price, cost in costs.value
+        for gas_price, cost in costs
     ]
     return rules.agree_on_price(token.network, prices)
 

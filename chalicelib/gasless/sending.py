@@ -8,15 +8,16 @@ submitted again, or given up for good, before its payments become part of anothe
 delegated account at a time, so the next batch waits until the one before is in a block (relayer/rules.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, address_of
-from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult
+from chalicelib.chains.nodes.accounts.balances import TokenReading
+from chalicelib.chains.nodes.agreement import combine_answers
+from chalicelib.chains.nodes.readings import AccountReading, StepResult
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
@@ -176,13 +177,9 @@ def _run(
     """What a batch would lead to, as its call would be made, if the nodes agree on it. One request to each."""
     made, price = rules.transaction_of(sender, payments, approved), reading.base_fee + reading.tip
     chain, most = services.chains.evm(payments[0].network), rules.most_gas(payments)
-    step: Agreed[StepResult] = agree(
-        chain,
-        lambda node: node.run_as_sent(sender, made, most, price, reading.tip),
-        compared=lambda step: None,
-        chosen=agree_on_step,
-    )
-    return step.value
+    return combine_answers(
+        chain, lambda node: node.run_as_sent(sender, made, most, price, reading.tip), agree_on_step
+    ).value
 
 
 def _find_approved(services: Services, payments: Sequence[GaslessPayment], sender: str) -> tuple[str, ...]:
@@ -191,13 +188,12 @@ def _find_approved(services: Services, payments: Sequence[GaslessPayment], sende
     tokens = list(dict.fromkeys(each.authorization.token for each in payments))
     proxy = address_of(ERC20_FEE_PROXY, payments[0].network)
     needed = sum(each.authorization.value for each in payments)
-    readings = agree(
-        services.chains.evm(payments[0].network),
-        lambda node: [node.read_wallet(sender, tokens, proxy).tokens],
-        compared=lambda said: None,
-        chosen=lambda said: [each for (each,) in said],
-    ).value
-    return tuple(token.lower() for token in tokens if all(each[token].allowance >= needed for each in readings))
+
+    def find_approved(said: Sequence[Mapping[str, TokenReading]]) -> tuple[str, ...]:
+        return tuple(token.lower() for token in tokens if all(each[token].allowance >= needed for each in said))
+
+    chain = services.chains.evm(payments[0].network)
+    return combine_answers(chain, lambda node: node.read_wallet(sender, tokens, proxy).tokens, find_approved).value
 
 
 def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:

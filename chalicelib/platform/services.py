@@ -68,6 +68,8 @@ class Services:
     )
     """How many addresses of a network are watched, as this container last read it
     (payments/requests/plain_transfers/flows.py)."""
+    signature_keys: dict[str, tuple[datetime, Any]] = field(default_factory=dict, compare=False)
+    """The keys of signatures of deliveries, as this container last read them (webhooks/signature_keys/flows.py)."""
     stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
     """When this container last read whether payments are stopped, and since when they are
     (platform/emergency_stop/flows.py)."""

@@ -16,7 +16,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import combine_answers
 from chalicelib.platform.services import Services
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.flows import Outcome
@@ -98,14 +98,13 @@ def approve(
     would replace it again and again. The spender takes only what a call of the account tells it to. `submit` gets the
     key of a call without its owner. Of several nodes the one counts that says the most is allowed: by another one
     alone it would be approved again and again, and whether it suffices is seen when the spending is run. A request to
-    each node. Raises as `agree`.
+    each node. Raises as `combine_answers`.
     """
     chain = services.chains.evm(custody.network)
-    holding = agree(
+    holding = combine_answers(
         chain,
         lambda node: node.read_wallet(custody.account, [custody.token], spender).tokens[custody.token],
-        compared=lambda each: None,
-        chosen=lambda said: max(said, key=lambda each: each.allowance),
+        lambda said: max(said, key=lambda each: each.allowance),
     ).value
     if holding.allowance >= custody.amount:
         return Next.SUBMIT

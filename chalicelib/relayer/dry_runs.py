@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import combine_answers
 from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult
 from chalicelib.relayer import rules
 from chalicelib.relayer.rules import Budget, Call
@@ -28,11 +28,10 @@ def dry_run(
 
     Raises ChainUnavailable, also if only one of several nodes answers.
     """
-    return agree(
+    return combine_answers(
         chain,
         lambda node: _run(node, sender, calls, reading, budget),
-        compared=lambda each: None,
-        chosen=lambda said: tuple(map(agree_on_step, zip(*said, strict=True))),
+        lambda said: tuple(map(agree_on_step, zip(*said, strict=True))),
     )
 
 

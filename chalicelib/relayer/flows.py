@@ -16,7 +16,7 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, RECURRING_PROXY, contracts_on
 from chalicelib.chains.catalogue.escrows import escrow_contracts
 from chalicelib.chains.catalogue.networks import relayer_limits
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import agree, combine_answers
 from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.services import Services
@@ -329,11 +329,9 @@ def _funds(services: Services, network: str, takings: Sequence[Taking]) -> list[
     def least(said: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
         return [(min(each[0] for each in of), min(each[1] for each in of)) for of in zip(*said, strict=True)]
 
-    return agree(
-        services.chains.evm(network),
-        lambda node: [(each.balance, each.allowance) for each in node.read_funds(wanted)],
-        compared=lambda each: None,
-        chosen=least,
+    chain = services.chains.evm(network)
+    return combine_answers(
+        chain, lambda node: [(each.balance, each.allowance) for each in node.read_funds(wanted)], least
     ).value
 
 

@@ -1,4 +1,4 @@
-"""The operations of webhooks and of their deliveries, on the auth host."""
+"""The operations of webhooks and of their deliveries, on the auth host, and the public keys of their signatures."""
 
 from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.http.operation import Operation, ProblemForm
@@ -23,6 +23,9 @@ ROUTES = {
             scope="webhooks:write", shows_secret=True, needs_presence=True, redirects=True,
         ),
         Operation("DELETE", "/v1/webhook/{webhook_id}", "delete_webhook", _CALLERS, scope="webhooks:write"),
+    ),
+    "signature_keys.api": (
+        Operation("GET", "/.well-known/jwks.json", "list_signature_keys", (Mode.PUBLIC,)),
     ),
     "events.api": (
         Operation("GET", "/v1/webhook/events", "list_events", _SECRETS, scope="webhooks:read"),

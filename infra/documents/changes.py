@@ -78,7 +78,7 @@ class _Comparison:
             if keyword in after and after[keyword] < before.get(keyword, float("inf")):
                 yield f"{where}: {keyword} is {after[keyword]} now"
         for keyword in (*_FORMS, *_RULES):
-            if keyword in after and after[keyword] != before.get(keyword):
+            if keyword in after and not _allows_all_of(before.get(keyword), after[keyword], keyword):
                 yield f"{where}: {keyword} " + (f"is {after[keyword]} now" if keyword in _FORMS else "has changed")
 
     def _fields(self, where: str, before: Json, after: Json, visited: Visited) -> Iterator[str]:
@@ -150,6 +150,14 @@ def _events(old: Json, new: Json) -> Iterator[str]:
         else:
             bodies = before["post"]["requestBody"], after["post"]["requestBody"]
             yield from comparison.changes(kind, _schema(bodies[0]), _schema(bodies[1]))
+
+
+def _allows_all_of(before: Any, after: Any, keyword: str) -> bool:
+    """Whether a rule is what it was, or offers one of more alternatives where it asks for one of some."""
+    if before == after or keyword != "then" or not isinstance(before, dict) or "anyOf" not in before:
+        return bool(before == after)
+    are = after.get("anyOf", [])
+    return {**before, "anyOf": are} == after and all(each in are for each in before["anyOf"])
 
 
 def _schema(described: Json) -> Json:

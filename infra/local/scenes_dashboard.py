@@ -2,21 +2,15 @@
 
 import csv
 import io
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from chalicelib.base.timestamps import iso
 from chalicelib.payments.search.payments.export import COLUMNS
+from infra.local.scenes_account import ACCOUNT, NEW_ACCOUNT, PAYEE, Answers, ago
 
-Answers = Mapping[str, Any]
 _NOW = datetime.now(UTC)
-_PAYER, _PAYEE = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
+_PAYER = "0x627306090abaB3A6e1400e9345bC60c78a8BEf57"
 _NAMES = ("INV-2041", "INV-2040 Überweisung für Café", "desk, oak, 2 pieces", "طلب رقم ٧", "INV-2038")
-
-
-def _ago(**before: float) -> str:
-    return iso(_NOW - timedelta(**before))
 
 
 def _hash(number: int) -> str:
@@ -38,10 +32,10 @@ def _payments(count: int) -> str:
         about = {"reference": _NAMES[number % 5], "requestId": f"01{number:062x}", "direction": "in", "type": "direct"}
         whose = {
             "payer": _PAYER,
-            "payee": _PAYEE,
+            "payee": PAYEE,
             "txHash": _hash(number % 90),
             "id": f"P{number}",
-            "timestamp": _ago(hours=7 * number + number % 5),
+            "timestamp": ago(hours=7 * number + number % 5),
         }
         table.writerow({**paid, **about, **whose})
     return lines.getvalue()
@@ -53,8 +47,8 @@ def _request(number: int, status: str) -> dict[str, Any]:
         "requestId": f"01{number:062x}",
         "status": status,
         "reference": _NAMES[number % 5],
-        "createdAt": _ago(hours=5 * number),
-        "payee": _PAYEE,
+        "createdAt": ago(hours=5 * number),
+        "payee": PAYEE,
         "securePaymentToken": f"01M81GWADTG430DT5ZY44SN9{number:02}",
         "securePaymentStatus": "pending",
         "paidAmount": "60" if status == "partially_paid" else "0",
@@ -74,15 +68,15 @@ def _link(number: int, status: str) -> dict[str, Any]:
     return {
         **{"token": url[-26:], "securePaymentUrl": url, "status": status, "reference": _NAMES[number % 5]},
         **{"paymentType": "batch" if number == 2 else "single", "flow": "pay" if number == 3 else "get_paid"},
-        **{"createdAt": _ago(hours=5 * number), "expiresAt": _ago(days=-7)},
+        **{"createdAt": ago(hours=5 * number), "expiresAt": ago(days=-7)},
     }
 
 
 def _recurring(number: int, status: str, paid: int, **changes: Any) -> dict[str, Any]:
-    money = {"amount": "2500", "currency": "USDC-base", "payee": _PAYEE, "payer": _PAYER, "frequency": "MONTHLY"}
-    counts = {"processedPayments": paid, "totalPayments": 12, "nextPaymentDate": _ago(days=-number)}
+    money = {"amount": "2500", "currency": "USDC-base", "payee": PAYEE, "payer": _PAYER, "frequency": "MONTHLY"}
+    counts = {"processedPayments": paid, "totalPayments": 12, "nextPaymentDate": ago(days=-number)}
     about = {"id": f"R{number}", "status": status, "reference": _NAMES[number % 5], "failureReason": None}
-    return {**about, **money, **counts, "createdAt": _ago(days=number), "startDate": _ago(days=30 * paid), **changes}
+    return {**about, **money, **counts, "createdAt": ago(days=number), "startDate": ago(days=30 * paid), **changes}
 
 
 _RECURRING = [
@@ -100,12 +94,12 @@ def _transfer(number: int, classification: str, action: str, **changes: Any) -> 
         "network": "base",
         "txHash": _hash(number),
         "logIndex": number,
-        "payee": _PAYEE,
+        "payee": PAYEE,
         "currency": "USDC-base",
         "amount": "60",
         "baseUnits": "60000000",
-        "paidAt": _ago(hours=20 - number),
-        "detectedAt": _ago(hours=20 - number),
+        "paidAt": ago(hours=20 - number),
+        "detectedAt": ago(hours=20 - number),
         "status": "confirmed",
         "recoveryAction": action,
         "refund": None,
@@ -118,7 +112,7 @@ def _event(number: int, kind: str, **body: Any) -> dict[str, Any]:
         "id": f"01M8EVENT{number:017}",
         "kind": kind,
         "clientId": None,
-        "createdAt": _ago(hours=19 - number),
+        "createdAt": ago(hours=19 - number),
         "announced": True,
         "body": {"event": kind, **body},
     }
@@ -130,134 +124,11 @@ def _mispaid(number: int, kind: str, *labels: str, **changes: str) -> dict[str, 
     return _event(number, kind, **{**about, **moved, "txHash": _hash(number), **changes})
 
 
-def _delivery(number: int, state: str, status: int) -> dict[str, Any]:
-    response = "upstream is down" if status == 502 else ""
-    attempt = {"at": _ago(hours=18), "status": status, "error": None, "response": response, "durationMs": 182}
-    return {
-        "id": f"01M8DELIVERY{number:014}",
-        "webhookId": "01ab",
-        "event": "payment.partial",
-        "state": state,
-        "isTest": False,
-        "createdAt": _ago(hours=18),
-        "attempts": [attempt],
-        "body": {"event": "payment.partial", "requestId": "01ab", "amount": "60", "currency": "USDC-base"},
-    }
-
-
-def _change(number: int, operation: str, state: str, effects: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
-    until = {"takesEffectAt": iso(_NOW + timedelta(hours=20 - number)), "expiresAt": iso(_NOW + timedelta(days=7))}
-    times = {"askedAt": _ago(hours=3 * number + 1), **until}
-    asked: dict[str, Any] = {
-        "askedBy": "person:p2",
-        "approvedBy": [],
-        "decidedAt": None,
-        "decidedBy": None,
-        "reason": None,
-        "path": {},
-        "request": {},
-    }
-    return {
-        "id": f"01M8CHANGE{number:016}",
-        "operation": operation,
-        "state": state,
-        "effects": effects,
-        **times,
-        **asked,
-        **changes,
-    }
-
-
-_DESTINATION = {
-    "walletAddress": _PAYEE,
-    "tokenAddress": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-    "chainId": 8453,
-    "active": True,
-}
-_CHANGES = [
-    _change(
-        0,
-        "change_own_payee_destination",
-        "pending",
-        [{"resource": "payee_destination", "before": _DESTINATION, "after": {**_DESTINATION, "chainId": 137}}],
-    ),
-    _change(
-        1,
-        "change_role",
-        "pending",
-        [{"resource": "member", "before": {"role": "viewer"}, "after": {"role": "admin"}}],
-        askedBy="person:p1",
-    ),
-    _change(
-        2,
-        "create_api_key",
-        "applied",
-        [],
-        request={"label": "Checkout", "scopes": ["secure_payments:write", "requests:read"]},
-        approvedBy=["person:p1"],
-        decidedAt=_ago(hours=2),
-        decidedBy="person:p1",
-    ),
-    _change(
-        3,
-        "create_webhook",
-        "refused",
-        [
-            {
-                "resource": "webhook",
-                "before": None,
-                "after": {"url": "https://hooks.example/orders?of=a-rather-long-address-without-any-space-in-it"},
-            }
-        ],
-        decidedAt=_ago(hours=4),
-        decidedBy="person:p1",
-        reason="We do not know this host",
-    ),
-]
-_PEOPLE = [
-    {
-        "id": f"p{number}",
-        "name": name,
-        "type": "email",
-        "role": role,
-        "joinedAt": _ago(days=90 - number),
-        "current": number == 1,
-    }
-    for number, (name, role) in enumerate(
-        [
-            ("ann@shop.example", "owner"),
-            ("bob.of.the.long.surname@accounting.shop.example", "finance"),
-            ("eve@shop.example", "viewer"),
-        ],
-        start=1,
-    )
-]
-_ME: dict[str, Any] = {
-    "id": "a1",
-    "personId": "p1",
-    "role": "owner",
-    "type": "email",
-    "email": "ann@shop.example",
-    "secondFactorMissing": False,
-    "accounts": [
-        {"id": "a1", "name": "The Shop", "role": "owner"},
-        {"id": "a2", "name": "The Other Shop", "role": "viewer"},
-    ],
-    "identities": [
-        {"id": "i1", "type": "email", "name": "ann@shop.example"},
-        {"id": "i2", "type": "wallet", "name": _PAYEE},
-    ],
-}
-_READ = {"lastRead": _ago(seconds=5)}
-_NETWORKS = [
-    {"network": name, "lagSeconds": lag, "readUntil": _ago(seconds=lag), **_READ, "isSeeingPayments": lag < 600}
-    for name, lag in (("base", 9), ("mainnet", 31), ("matic", 4200), ("tron", 12))
-]
 _CAPTURABLE = {
     "requestId": "01ab",
     "status": "AUTHORIZED",
     "payer": _PAYER,
-    "operator": _PAYEE,
+    "operator": PAYEE,
     "isServiceOperator": True,
     "paymentCurrency": "USDC-base",
     "network": "base",
@@ -273,9 +144,9 @@ _CAPTURABLE = {
     "canVoid": True,
     "canRefund": True,
     "failureReason": None,
-    "updatedAt": _ago(hours=1),
+    "updatedAt": ago(hours=1),
     "events": [
-        {"type": kind, "timestamp": _ago(hours=hours), "transactionHash": _hash(hours), "amount": amount}
+        {"type": kind, "timestamp": ago(hours=hours), "transactionHash": _hash(hours), "amount": amount}
         for kind, hours, amount in (
             ("AUTHORIZED", 22, "120500000"),
             ("CAPTURED", 21, "60500000"),
@@ -290,7 +161,7 @@ _SHOWN: dict[str, Any] = {
     "status": "partially_paid",
     "reference": "INV-2041",
     "note": "Called on Monday",
-    "payee": _PAYEE,
+    "payee": PAYEE,
     "payerAddress": _PAYER,
     "requestAmount": "120.5",
     "invoiceCurrency": "USDC-base",
@@ -307,29 +178,18 @@ _TOKENS = [
         "name": symbol,
         "symbol": symbol,
         "decimals": 6,
-        "address": _PAYEE,
+        "address": PAYEE,
         "network": network,
         "type": "ERC20",
         "chainId": chain,
     }
     for symbol, network, chain in (("USDC", "base", 8453), ("USDT", "mainnet", 1), ("USDC", "polygon", 137))
 ]
-_WEBHOOKS = [
-    {
-        "id": "01ab",
-        "url": "https://shop.example/hooks/payments",
-        "isActive": True,
-        "events": ["payment.*", "webhook.failing"],
-        "createdAt": _ago(days=30),
-    },
-    {"id": "01cd", "url": "https://ledger.example/in", "isActive": False, "events": ["*"], "createdAt": _ago(days=12)},
-]
-
 POPULATED: Answers = {
-    "me": _ME,
+    **ACCOUNT,
     "find_payments": _payments(180),
     "list_recurring": {"recurringPayouts": _RECURRING, "nextCursor": None},
-    "change_recurring": {"transactions": [{"to": _PAYEE, "data": "0x095ea7b3", "value": "0x0"}]},
+    "change_recurring": {"transactions": [{"to": PAYEE, "data": "0x095ea7b3", "value": "0x0"}]},
     "list_requests": {"requests": _REQUESTS, "pagination": {"nextCursor": "more"}},
     "look_up_secure_payment": {
         "securePayments": [_link(n, s) for n, s in enumerate(("pending", "completed", "expired", "cancelled"))],
@@ -351,27 +211,6 @@ POPULATED: Answers = {
         ],
         "nextCursor": None,
     },
-    "list_deliveries_of_event": {"deliveries": [_delivery(1, "failed", 502), _delivery(2, "delivered", 200)]},
-    "list_deliveries": {
-        "deliveries": [_delivery(1, "failed", 502), _delivery(2, "delivered", 200), _delivery(3, "waiting", 502)],
-        "nextCursor": None,
-    },
-    "list_webhooks": _WEBHOOKS,
-    "list_changes": {"changes": _CHANGES, "nextCursor": None},
-    "list_members": _PEOPLE,
-    "read_account": {
-        **{"id": "a1", "name": "The Shop", "requireSecondFactor": True, "approvals": True},
-        "approvalDelayHours": 24,
-        "networksLowOnGas": ["base"],
-        "createdAt": _ago(days=90),
-    },
-    "read_notifications": {"payments": False, "attention": True, "sendsEmail": True},
-    "show_status": {
-        "networks": [
-            *_NETWORKS,
-            {"network": "sepolia", "lagSeconds": None, "readUntil": None, "lastRead": None, "isSeeingPayments": False},
-        ]
-    },
     "list_currencies": _TOKENS,
 }
 """A shop in the middle of its work. None is a 404."""
@@ -379,22 +218,12 @@ _ESCROWED = {"get_commerce_status": _CAPTURABLE, "read_request": {**_SHOWN, "isC
 CAPTURABLE: Answers = {**POPULATED, **_ESCROWED, "list_transfers_of_request": {"transfers": []}}
 """The same, whose request is a commerce payment."""
 EMPTY: Answers = {
-    "me": {**_ME, "accounts": _ME["accounts"][:1]},
+    **NEW_ACCOUNT,
     "find_payments": _payments(0),
     "list_recurring": {"recurringPayouts": [], "nextCursor": None},
     "list_requests": {"requests": [], "pagination": {"nextCursor": None}},
     "look_up_secure_payment": {"securePayments": [], "pagination": {"nextCursor": None}},
     "list_events": {"events": [], "nextCursor": None},
-    "list_changes": {"changes": [], "nextCursor": None},
-    "list_members": _PEOPLE[:1],
-    "read_audit": {"entries": [], "nextCursor": None},
-    "show_status": {"networks": _NETWORKS[:1]},
     "list_currencies": _TOKENS,
-    "list_webhooks": [],
-    "list_api_keys": [],
-    "list_client_ids_by_session": [],
-    "list_invitations": [],
-    "list_passkeys": [],
-    "read_own_payee_destination": None,
 }
 """The first hour of a shop."""

@@ -26,7 +26,8 @@ from infra.documents.api import read_document
 from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
-from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, Answers
+from infra.local.scenes_account import Answers
+from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED
 
 ORIGIN = "https://auth.example"
 _SETTINGS = Settings(
@@ -68,6 +69,7 @@ _VIEWS = (
     "mispayments",
     "keys",
     "clients",
+    "platforms",
     "branding/01ab",
     "snippets",
     "webhooks",
@@ -90,6 +92,7 @@ _SAY_SOMETHING_EMPTY = (
     "mispayments",
     "keys",
     "clients",
+    "platforms",
     "webhooks",
     "payees",
     "team",
@@ -109,6 +112,8 @@ _DIALOGS = {
     "change-key": ("keys", "Change", POPULATED),
     "new-client": ("clients", "New client ID", POPULATED),
     "settings-of-client": ("clients", "Settings", POPULATED),
+    "new-platform": ("platforms", "New platform", POPULATED),
+    "revoke-platform": ("platforms", "Revoke", POPULATED),
     "new-webhook": ("webhooks", "New webhook", POPULATED),
     "events-of-webhook": ("webhook/01ab", "Change the events", POPULATED),
     "replace-secret": ("webhook/01ab", "Replace the secret", POPULATED),

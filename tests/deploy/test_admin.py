@@ -12,13 +12,16 @@ from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import open_sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
+from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.clients import aws_client
 from chalicelib.relayer.holdings.records import HoldingsTotal
+from chalicelib.webhooks.signature_keys import flows as signature_keys
 from infra import admin
 from infra.local.process import ROOT
 from tests.docs.documents import DOCS
@@ -95,6 +98,23 @@ def test_it_stops_payments_and_lets_them_go_on_and_the_audit_log_says_so(run: Ru
     ]
     newest, oldest = run("audit")[1].splitlines()
     assert newest.endswith("operator  payments.resumed") and oldest.endswith("payments.stopped  wrong calldata")
+
+
+def test_it_replaces_the_key_of_signatures_and_the_audit_log_says_so(run: Run, services: Services) -> None:
+    kms = aws_client("kms")
+    key = kms.create_key()["KeyMetadata"]["KeyId"]
+    kms.create_alias(AliasName=f"alias/{services.settings.resource_prefix}-secrets", TargetKeyId=key)
+    signature_keys.ensure_key(services)
+    code, said, _ = run("rotate-signature-key")
+    (first, second) = signature_keys.list_published(services)
+    assert code == 0 and said == f"The key {second.key_id} is published, and signs from {iso(second.signs_from)} on."
+    code, _, failed = run("rotate-signature-key")
+    assert code == 1 and failed.startswith("There is a new key already, which signs from ")
+    assert run("rotate-signature-key", "--at-once")[0] == 0
+    (only,) = signature_keys.list_published(services)
+    assert only.key_id not in (first.key_id, second.key_id)
+    newest, oldest = run("audit")[1].splitlines()
+    assert newest.endswith("operator  signature_key.rotated  at once") and oldest.endswith("signature_key.rotated")
 
 
 def test_it_refuses_a_payout_once_and_nothing_else(run: Run, services: Services) -> None:

@@ -39,6 +39,10 @@ def field(document: dict[str, Any], name: str, of: str) -> dict[str, Any]:
 
 BREAKING: dict[str, tuple[Change, str]] = {
     "an operation is removed": (lambda d: d["paths"].pop("/v2/status"), "GET /v2/status: removed"),
+    "a field is no longer the one that is asked for": (
+        lambda d: schema(d, "UpdateWebhook")["then"]["anyOf"].pop(),
+        "PUT /v1/webhook/{webhook_id} body: then has changed",
+    ),
     "its name changes": (lambda d: operation(d, READ).update(operationId="read"), "operationId"),
     "a credential is refused": (lambda d: operation(d, READ)["security"].pop(), "clientId are no longer accepted"),
     "a credential is needed": (
@@ -146,6 +150,7 @@ HARMLESS: dict[str, Change] = {
     "a field of a body is added": lambda d: schema(d, "RequestItem")["properties"].update(memo={"type": "string"}),
     "a field of a body is optional": lambda d: schema(d, "FeePreview")["required"].remove("flow"),
     "more values are accepted": lambda d: field(d, "FeePreview", "flow")["enum"].append("x"),
+    "one more field may be the one that is asked for": lambda d: schema(d, "UpdateWebhook")["then"]["anyOf"].append({"required": ["x"]}),
     "more fits": lambda d: field(d, "CreateSecurePayment", "requests").update(maxItems=300),
     "a bound is lifted": lambda d: field(d, "CreateSecurePayment", "requests").pop("maxItems"),
     "null is accepted": lambda d: field(d, "CreateWebhook", "url").update(

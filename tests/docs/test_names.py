@@ -49,6 +49,7 @@ from chalicelib.webhooks.circuits.records import CircuitState
 from chalicelib.webhooks.circuits.rules import failing_event, new_circuit
 from chalicelib.webhooks.deliveries.rules import RETRY_DELAYS
 from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints.records import Choices
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.kinds import KINDS
@@ -64,7 +65,7 @@ from tests.fakes.world import PAYEE, START, World, draft
 from tests.support.sources import nodes_of, reads_code
 
 API, WEBHOOKS, LINKS = DOCS["api"], DOCS["webhooks"], DOCS["links"]
-OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "ESCROW_RUNTIME", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY"}
+OTHER_VARIABLES = {"PYDANTIC_DISABLE_PLUGINS", "ESCROW_RUNTIME", "API_KEY", "CLIENT_ID", "ORCHESTRATOR_KEY", "SIGNATURE_KEYS"}
 """A variable that another package reads, and words of the keys of records."""
 WAYS = {
     "anyone": [{}],
@@ -217,7 +218,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     overpayment, a refund, and a reorganization that removes the payments."""
     world.register_webhook()
     every = ("*", "payment.unexpected")
-    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook", every)
+    endpoints.register(world.services, world.actor, None, Mode.API_KEY, "https://platform.example/hook", Choices(every))
     context = event_context(world.services)
     sent: dict[str, list[dict[str, Any]]] = {}
     for owner in (replace(world.owner, mode=Mode.CLIENT_ID), Owner(world.account_id, None, None, mode=Mode.API_KEY)):

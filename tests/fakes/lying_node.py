@@ -147,6 +147,11 @@ class Liar:
         return self.answers[name] if name in self.answers else getattr(self.chain, name)
 
 
+def served_beside(services: Any, network: str, liar: Liar, is_first: bool) -> Any:
+    """The services of a deployment that reads a network by a liar and by the honest node behind it."""
+    return served(services, network, *((liar, liar.chain) if is_first else (liar.chain, liar)))
+
+
 def silent(*args: Any, **kwargs: Any) -> Any:
     """What any method of a dead node does."""
     raise ChainUnavailable("does not answer")

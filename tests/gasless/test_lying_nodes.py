@@ -11,7 +11,7 @@ from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReadin
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless.records import GaslessPayment, Stage
 from tests.fakes.gasless import HAD, NETWORK, USDC, Gasless
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 
 
 def offered(lie: Callable[[AccountReading], AccountReading], is_first: bool) -> tuple[GaslessPayment, GaslessPayment]:
@@ -19,8 +19,18 @@ def offered(lie: Callable[[AccountReading], AccountReading], is_first: bool) -> 
     true, other = Gasless(), Gasless()
     honest = other.chain
     liar = Liar(honest, read_account=lambda address: lie(honest.read_account(address)))
-    other.world.services = served(other.services, NETWORK, *((liar, honest) if is_first else (honest, liar)))
+    other.world.services = served_beside(other.services, NETWORK, liar, is_first)
     return true.offer(), other.offer()
+
+
+def stage_beside(gasless: Gasless, liar: Liar, is_first: bool, made: GaslessPayment) -> Stage:
+    """The stage of a payment after four minutes in which the liar is one of two nodes."""
+    gasless.world.services = served_beside(gasless.services, NETWORK, liar, is_first)
+    for _ in range(4):
+        gasless.world.advance(60)
+        gasless.run()
+        gasless.world.scan()
+    return gasless.load(made).stage
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -41,13 +51,7 @@ def test_no_node_alone_has_the_first_payment_of_a_token_given_up_by_saying_that_
     token = TokenReading(BaseUnits(HAD), BaseUnits(MAX_UINT256))
     said = WalletReading(BaseUnits(10**18), {USDC: token}, BaseUnits(10**9), 0, False)
     liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
-    nodes = (liar, honest) if is_first else (honest, liar)
-    gasless.world.services = served(gasless.services, NETWORK, *nodes)
-    for _ in range(4):
-        gasless.world.advance(60)
-        gasless.run()
-        gasless.world.scan()
-    assert gasless.load(made).stage is Stage.PAID
+    assert stage_beside(gasless, liar, is_first, made) is Stage.PAID
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -66,10 +70,4 @@ def test_no_node_alone_has_payments_wait_for_a_transaction_that_is_in_a_block(no
     assert len(honest.mempool.sent) == 1, "the account delegates"
     gasless.world.scan()
     liar = Liar(honest, read_account=lambda address: replace(honest.read_account(address), nonce=nonce))
-    nodes = (liar, honest) if is_first else (honest, liar)
-    gasless.world.services = served(gasless.services, NETWORK, *nodes)
-    for _ in range(4):
-        gasless.world.advance(60)
-        gasless.run()
-        gasless.world.scan()
-    assert gasless.load(made).stage is Stage.PAID
+    assert stage_beside(gasless, liar, is_first, made) is Stage.PAID

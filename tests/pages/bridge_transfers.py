@@ -10,7 +10,6 @@ from typing import Any
 
 import boto3
 
-from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.payments.announcements import tracking
 from infra.local.across import Bridge, Deposited
 from infra.local.chain import Chain
@@ -62,7 +61,7 @@ class BridgeTransfers:
 
     def bury(self, source: str = "base") -> None:
         """The source chain has blocks enough over the deposit, and the service sees that."""
-        self.stack.mine(find_network(source).confirmations, source)  # type: ignore[union-attr]
+        self.stack.confirm(source)
         self.track()
 
     def arrive(self) -> None:

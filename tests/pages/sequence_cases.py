@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.commerce.core.records import CommercePayment
 from chalicelib.payments.links.records import SigningClaim
 from infra.local.chain import Chain
@@ -109,7 +108,7 @@ class BridgedCase(Case):
         return [Ledger(self.chain, [USDC_ON_BASE], self.payers), there]
 
     def settle(self) -> None:
-        self.chain.mine(find_network("base").confirmations)  # type: ignore[union-attr]
+        self.stack.confirm("base")
         for each in self.bridged.bridge.deposits("base", self.since):
             if each.id not in self.filled:
                 assert self.bridged.bridge.fill(each)["status"] == "0x1"

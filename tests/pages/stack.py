@@ -15,7 +15,7 @@ from typing import Any
 
 from moto import mock_aws
 
-from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.recording import flows as recording
@@ -71,8 +71,12 @@ class Stack:
 
     def settle(self, name: str = "sepolia") -> None:
         """Mines what confirmations it takes, and the service sees what was paid."""
-        self.mine(find_network(name).confirmations, name)  # type: ignore[union-attr]
+        self.confirm(name)
         self.record(name)
+
+    def confirm(self, name: str) -> None:
+        """Mines what confirmations it takes."""
+        self.mine(require_network(name).confirmations, name)
 
     def record(self, name: str = "sepolia") -> None:
         """The service sees what was paid in confirmed blocks."""

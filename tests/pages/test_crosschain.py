@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.chains.catalogue.networks import find_network
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
 from tests.pages.bridge_transfers import USDC, USDC_ON_BASE, BridgeTransfers, TwoChains, chosen
@@ -166,7 +165,7 @@ def test_a_reverted_deposit_is_told_and_offered_again(
     traveller.says[SENT] = lambda asked: {"result": without_tokens(asked)}
     visitor.frame.locator("#pay").click()
     visitor.until(lambda: traveller.asked.count(SENT) == 2)
-    bridge_transfers.base.mine(find_network("base").confirmations)  # type: ignore[union-attr]
+    bridge_transfers.stack.confirm("base")
     visitor.reach("failed").press("Try again")
     visitor.reach("review")
 

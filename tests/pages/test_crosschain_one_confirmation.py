@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from chalicelib.chains.catalogue.networks import find_network
 from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
 from tests.pages.batch_purse import CALLS, STATUS, refuses
@@ -96,7 +95,7 @@ def test_a_batch_that_reverts_is_told_and_offered_again(bridge_transfers: Bridge
     purse.says[CALLS] = without_tokens
     visitor.frame.locator("#pay").click()
     visitor.until(lambda: len(purse.sent) == 1)
-    bridge_transfers.base.mine(find_network("base").confirmations)  # type: ignore[union-attr]
+    bridge_transfers.stack.confirm("base")
     visitor.reach("failed").press("Try again").reach("review")
 
 

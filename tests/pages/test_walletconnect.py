@@ -13,7 +13,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, Route, expect
 
-from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.chains.catalogue.networks import require_network
 from infra.local.walletconnect import PROJECT, Relay
 from tests.fakes.world import PAYEE
 from tests.onchain.ledger import NATIVE, Ledger
@@ -35,7 +35,7 @@ IMPATIENT = """{
   window.setTimeout = (task, ms, ...given) => patient(task, ms === 15_000 ? 15_001 : ms, ...given);
 }"""
 """The page waits no longer than it says, also here."""
-NODE = find_network("sepolia").public_rpc_urls[0]  # type: ignore[union-attr]
+NODE = require_network("sepolia").public_rpc_urls[0]
 
 
 @contextmanager

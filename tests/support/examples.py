@@ -56,6 +56,7 @@ from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.samples import sample_event
+from chalicelib.webhooks.signature_keys import flows as signature_keys
 from infra.documents.operations import examples
 from infra.local.provider import ACCOUNT, sign_headers
 from tests.fakes.payouts import store_payouts
@@ -124,6 +125,10 @@ def paid_payable(owner: Tenant, way: Way) -> str:
 def a_webhook(owner: Tenant, way: Way) -> str:
     """Webhooks of a client id are its own; a key or a session alone means those of the account."""
     return owner.webhook_of_client() if Mode.CLIENT_ID in way.serves else owner.webhook_of_account()
+
+
+def signature_key(owner: Tenant, way: Way) -> None:
+    signature_keys.ensure_key(running())
 
 
 def a_failed_delivery(owner: Tenant, way: Way) -> Delivery:
@@ -380,6 +385,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/health"): example(),
     ("GET", "/v2/status"): example(before=scanned),
     ("GET", "/v1/health"): example(),
+    ("GET", "/.well-known/jwks.json"): example(before=signature_key),
     ("GET", "/openapi.json"): example(),
     ("GET", "/openapi-3.0.json"): example(),
     ("GET", "/v2/currencies"): example(),
@@ -589,6 +595,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", "/v2/provider-events"): example(body=an_event, signs=sign_headers),
     ("POST", "/v2/orchestrators"): example(),
+    ("GET", "/v2/orchestrators"): example(before=of_owner(Tenant.registered)),
     ("DELETE", "/v2/orchestrators/{orchestrator_id}"): example({"orchestrator_id": of_owner(Tenant.registered)}),
     ("GET", "/v2/orchestrators/client-ids"): example(before=linked_once),
     ("POST", "/v2/orchestrators/client-ids"): example(

@@ -83,7 +83,7 @@ def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> No
     assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
     (webhook,) = listed(new_shop)
-    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "confirmed", "createdAt"}
+    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "confirmed", "httpSignature", "createdAt"}
     assert (webhook["id"], webhook["url"], webhook["isActive"]) == (body["id"], URL, True)
     assert (webhook["events"], webhook["clientId"], webhook["createdWith"]) == (["*"], new_shop.client_id, "clientId")
     toggled = new_shop.send("PUT", f"/v1/webhook/{body['id']}")
@@ -259,7 +259,7 @@ def test_a_put_with_unknown_fields_alone_is_400_naming_one_and_switches_nothing(
     path, before = f"/v1/webhook/{registered(new_shop)['id']}", stored()
     reply = new_shop.send("PUT", path, body)
     assert (reply.status, reply.json["errors"][0]["field"]) == (400, named)
-    assert reply.message.startswith(f"{named} is not known here: send isActive, events or confirmed, or no field")
+    assert reply.message.startswith(f"{named} is not known here: send isActive, events, confirmed or httpSignature, or no field")
     assert stored() == before
     assert new_shop.send("PUT", path, {**body, "isActive": True}).json["isActive"] is True
 

@@ -12,7 +12,7 @@ from chalicelib.webhooks.deliveries import reading
 from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, Listing
 from chalicelib.webhooks.deliveries.store import newest
 from chalicelib.webhooks.endpoints import flows as endpoints
-from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.records import Choices, Endpoint
 from chalicelib.webhooks.records import Event
 from tests.fakes.world import World
 from tests.support.client import Reply, Shop
@@ -88,7 +88,7 @@ class Merchant:
     def _register(self, arn: str) -> Endpoint:
         role = f"{ROLE}-{arn.split(':')[2]}"
         args = (self.world.services, self.world.actor, None, Mode.API_KEY, arn)
-        endpoint, _ = endpoints.register(*args, role_arn=role)
+        endpoint, _ = endpoints.register(*args, Choices(role_arn=role))
         self.world.merchants.roles[role] = endpoint.external_id
         return endpoint
 

@@ -13,6 +13,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.outbound.destination_sender import DestinationSender
 from chalicelib.webhooks import publisher
 from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints.records import Choices
 from chalicelib.webhooks.events.flows import next_events
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.samples import sample_event
@@ -74,7 +75,7 @@ def test_every_event_arrives_everywhere_once_under_the_same_id(world: World, clo
     world.services = replace(world.services, destinations=sender)
     arguments = (world.services, world.actor, None, Mode.API_KEY)
     for arn in merchant.arns.values():
-        endpoints.register(*arguments, arn, role_arn=ROLE)
+        endpoints.register(*arguments, arn, Choices(role_arn=ROLE))
     endpoints.register(*arguments, "https://shop.example/hook")
     sample = sample_event("payment.failed", world.account_id, None, event_context(world.services))
     expected = [f"{number:026}" for number in range(count)]

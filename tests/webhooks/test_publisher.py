@@ -17,7 +17,7 @@ from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.webhooks import flows, publisher, store
 from chalicelib.webhooks.deliveries.records import Delivery, ListEntry
 from chalicelib.webhooks.endpoints import flows as endpoints
-from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.records import Choices, Endpoint
 from chalicelib.webhooks.records import Event, EventVariant
 from infra.documents.event_models import sample
 from tests.bench.calls import counted
@@ -106,7 +106,7 @@ def test_an_inactive_webhook_hides_no_active_one_with_the_same_url(world: World)
 
 def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World) -> None:
     register = endpoints.register
-    register(world.services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/refunds", ["payment.refunded"])
+    register(world.services, world.actor, world.client_id, Mode.API_KEY, "https://shop.example/refunds", Choices(["payment.refunded"]))
     world.services.store.write(event())
     announce(world, event())
     assert is_announced(world, event()) and world.queue.messages == []
@@ -115,7 +115,7 @@ def test_an_event_that_nobody_chose_is_announced_without_a_delivery(world: World
 def test_each_webhook_hears_the_variants_that_it_chose(world: World) -> None:
     wanted = {"core": ["payment.confirmed"], "variants": ["payment.confirmed.*"], "all": ["*"], "none": ["payment.failed"]}
     for name, events in wanted.items():
-        endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{name}", events)
+        endpoints.register(world.services, world.actor, world.client_id, Mode.API_KEY, f"https://shop.example/{name}", Choices(events))
     core, client, checkout = (f"payment.confirmed{suffix}" for suffix in ("", ".client_id", ".checkout"))
     variants = tuple(EventVariant(kind, json.dumps(sample(kind))) for kind in (client, checkout))
     each = event(body=json.dumps(sample(core)), variants=variants)

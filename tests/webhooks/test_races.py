@@ -13,13 +13,15 @@ import pytest
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.store import WriteConflict
+from chalicelib.platform.storage.store import Delete, WriteConflict
 from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries.store import CHUNK
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.signature_keys import flows as signature_keys
+from chalicelib.webhooks.signature_keys.records import SignatureKeys
 from infra.local.cloud import Cloud
 from tests.fakes.world import START, World
 from tests.support.rehearsed import few, rehearsed
@@ -88,6 +90,14 @@ def test_registrations_by_a_client_id_alone_and_by_a_key_at_once_leave_as_many_o
     results = in_parallel(REGISTRATIONS, register, cloud, world)
     made = Counter(result.created_with for result in results if isinstance(result, Endpoint))
     assert made == {Mode.CLIENT_ID: MAX_ENDPOINTS, Mode.API_KEY: MAX_ENDPOINTS}
+
+
+def test_10_webhooks_at_once_that_choose_signatures_make_one_key(cloud: Cloud, world: World) -> None:
+    for known in filter(None, [world.services.store.get(SignatureKeys, SignatureKeys.KEY.of())]):
+        world.services.store.write(Delete(known))
+    results = in_parallel(10, lambda services, _: signature_keys.ensure_key(services), cloud, world)
+    assert results == [None] * 10
+    assert len(signature_keys.list_published(world.services)) == 1
 
 
 def test_a_deleted_webhook_makes_room_for_one(cloud: Cloud, world: World) -> None:

@@ -1,11 +1,8 @@
 """Signatures of deliveries, verified by the unmodified libraries of Standard Webhooks; replacing a secret."""
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -13,7 +10,6 @@ from svix import Webhook as Svix
 
 from chalicelib.base.errors import Conflict
 from chalicelib.platform.access.modes import Mode
-from chalicelib.platform.outbound.sender import WebhookSender
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import reading as delivery_reading
 from chalicelib.webhooks.deliveries.records import Listing
@@ -24,69 +20,29 @@ from chalicelib.webhooks.kinds import KINDS
 from chalicelib.webhooks.signatures import sign, standard_secret
 from tests.fakes.world import World
 from tests.support.client import Shop
+from tests.webhooks.inbox import Inbox, Received
 
 URL = "https://93.184.215.14/hook"
 OVERLAP = timedelta(hours=24)
 
 
-@dataclass
-class Received:
-    headers: Mapping[str, str]
-    body: bytes
-
-    def holds(self, secret: str) -> bool:
-        """Whether both libraries verify it by this secret; they may not differ."""
-        found = set()
-        for library in (Webhook, Svix):
-            try:
-                library(standard_secret(secret)).verify(self.body, dict(self.headers))
-                found.add(True)
-            except Exception as error:
-                assert type(error).__name__ == "WebhookVerificationError", repr(error)
-                found.add(False)
-        assert len(found) == 1
-        return found.pop()
-
-    def own(self, secret: str) -> list[str]:
-        """The headers of our own form that have the signature of this secret."""
-        return sorted(name for name, value in self.headers.items() if value == sign(secret, self.body))
+def holds(received: Received, secret: str) -> bool:
+    """Whether both libraries verify it by this secret; they may not differ."""
+    found = set()
+    for library in (Webhook, Svix):
+        try:
+            library(standard_secret(secret)).verify(received.body, dict(received.headers))
+            found.add(True)
+        except Exception as error:
+            assert type(error).__name__ == "WebhookVerificationError", repr(error)
+            found.add(False)
+    assert len(found) == 1
+    return found.pop()
 
 
-@dataclass
-class Inbox:
-    url: str = ""
-    status: int = 200
-    received: list[Received] = field(default_factory=list)
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    found = Inbox()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            found.received.append(Received({name.lower(): value for name, value in self.headers.items()}, body))
-            self.send_response(found.status)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    found.url = f"http://127.0.0.1:{server.server_address[1]}/hook"
-    yield found
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def sending(world: World) -> World:
-    """A world of now, because libraries compare timestamps with the clock, with a sender of real requests."""
-    world.now = datetime.now(UTC)
-    world.services = replace(world.services, sender=WebhookSender(allow_loopback=True))
-    return world
+def own(received: Received, secret: str) -> list[str]:
+    """The headers of our own form that have the signature of this secret."""
+    return sorted(name for name, value in received.headers.items() if value == sign(secret, received.body))
 
 
 def registered(world: World, inbox: Inbox) -> tuple[Endpoint, str]:
@@ -108,10 +64,10 @@ def test_both_libraries_verify_a_delivery_of_every_kind_of_event(sending: World,
         sampled(sending, kind)
     assert [json.loads(each.body)["event"] for each in inbox.received] == list(KINDS)
     for each in inbox.received:
-        assert each.holds(secret) and not each.holds(secret[::-1])
+        assert holds(each, secret) and not holds(each, secret[::-1])
         assert each.headers["webhook-id"] == each.headers["x-service-delivery"]
-        assert not replace(each, body=each.body + b" ").holds(secret)
-        assert not replace(each, headers={**each.headers, "webhook-id": "other"}).holds(secret)
+        assert not holds(replace(each, body=each.body + b" "), secret)
+        assert not holds(replace(each, headers={**each.headers, "webhook-id": "other"}), secret)
 
 
 def test_each_attempt_and_each_redelivery_has_its_own_timestamp_and_is_verified(sending: World, inbox: Inbox) -> None:
@@ -122,7 +78,7 @@ def test_each_attempt_and_each_redelivery_has_its_own_timestamp_and_is_verified(
     sending.advance(100)
     delivery_reading.repeat_one(sending.services, endpoint, failed.delivery_id)
     sending.drain()
-    assert len(inbox.received) == 8 and all(each.holds(secret) for each in inbox.received)
+    assert len(inbox.received) == 8 and all(holds(each, secret) for each in inbox.received)
     assert len({each.headers["webhook-id"] for each in inbox.received}) == 1
     at = [int(each.headers["webhook-timestamp"]) for each in inbox.received]
     assert [each - at[0] for each in at[:4]] == [0, 1, 6, 21] and at[4] - at[0] >= 100
@@ -145,14 +101,14 @@ def test_during_the_overlap_either_secret_verifies_in_both_forms_and_afterwards_
     rotated(sending, endpoint, new)
     sampled(sending)
     (both,) = inbox.received
-    assert both.holds(old) and both.holds(new) and not both.holds("ab" * 32)
+    assert holds(both, old) and holds(both, new) and not holds(both, "ab" * 32)
     brands = ("x-request-network", "x-service")
-    assert both.own(old) == [f"{each}-signature" for each in brands], "a receiver that knows one header is not broken"
-    assert both.own(new) == [f"{each}-signature-next" for each in brands]
+    assert own(both, old) == [f"{each}-signature" for each in brands], "a receiver that knows one header is not broken"
+    assert own(both, new) == [f"{each}-signature-next" for each in brands]
     sending.advance(OVERLAP.total_seconds())
     sampled(sending)
     after = inbox.received[-1]
-    assert after.own(new) == [f"{each}-signature" for each in brands] and after.own(old) == []
+    assert own(after, new) == [f"{each}-signature" for each in brands] and own(after, old) == []
     assert len(after.headers["webhook-signature"].split()) == 1
 
 
@@ -161,7 +117,7 @@ def test_an_overlap_of_nothing_ends_the_secret_at_once(sending: World, inbox: In
     rotated(sending, endpoint, "5e" * 32, timedelta())
     sampled(sending)
     (only,) = inbox.received
-    assert only.holds("5e" * 32) and not only.holds(old) and only.own(old) == []
+    assert holds(only, "5e" * 32) and not holds(only, old) and own(only, old) == []
 
 
 def test_it_is_not_replaced_again_while_two_hold_unless_both_end(sending: World, inbox: Inbox) -> None:
@@ -173,7 +129,7 @@ def test_it_is_not_replaced_again_while_two_hold_unless_both_end(sending: World,
     third = rotated(sending, second, "7f" * 32, timedelta())
     sampled(sending)
     (found,) = inbox.received
-    assert (found.holds(oldest), found.holds("5e" * 32), found.holds("7f" * 32)) == (False, False, True)
+    assert (holds(found, oldest), holds(found, "5e" * 32), holds(found, "7f" * 32)) == (False, False, True)
     fourth = rotated(sending, third, "9a" * 32)
     sending.advance(OVERLAP.total_seconds())
     rotated(sending, fourth, "bc" * 32)

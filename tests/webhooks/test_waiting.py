@@ -25,7 +25,7 @@ from chalicelib.webhooks.deliveries import waiting
 from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, Listing
 from chalicelib.webhooks.deliveries.store import newest
 from chalicelib.webhooks.endpoints import flows as endpoints
-from chalicelib.webhooks.endpoints.records import Endpoint
+from chalicelib.webhooks.endpoints.records import Choices, Endpoint
 from chalicelib.webhooks.flows import event_context
 from chalicelib.webhooks.records import EVENTS, Event
 from tests.fakes.crash import Crash, FragileClient, FragileQueue, Tripwire
@@ -432,7 +432,7 @@ def heard_of(merchant: Merchant) -> list[tuple[str, dict[str, Any]]]:
 
 
 def register(merchant: Merchant, url: str, client_id: str | None, created_with: Mode = Mode.API_KEY) -> Endpoint:
-    chosen = ("webhook.failing",)
+    chosen = Choices(("webhook.failing",))
     return endpoints.register(merchant.world.services, merchant.world.actor, client_id, created_with, url, chosen)[0]
 
 

@@ -123,6 +123,7 @@ class ClientIdListed(_ClientId):
     clientId: str
     label: str
     allowedDomains: list[str]
+    orchestratorId: str | None
     payeeDestinationId: str | None
     allowedPayees: list[str] | None
     status: CredentialStatus

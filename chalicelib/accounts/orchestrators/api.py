@@ -13,6 +13,8 @@ from chalicelib.accounts.orchestrators.schemas import (
     OrchestratorCreated,
     OrchestratorKeyAnswer,
     OrchestratorRevoked,
+    OrchestratorsAnswer,
+    OwnOrchestrator,
 )
 from chalicelib.platform.http.view import AnyCall, Call
 
@@ -30,6 +32,11 @@ def create_orchestrator(call: Call[CreateOrchestrator, None]) -> OrchestratorCre
     return OrchestratorCreated(
         orchestrator=OrchestratorAnswer.of(orchestrator), key=OrchestratorKeyAnswer.of(key), rawKey=text
     )
+
+
+def list_orchestrators(call: Call[None, None]) -> OrchestratorsAnswer:
+    own = flows.list_own(call.services, call.actor.account_id)
+    return OrchestratorsAnswer(orchestrators=[OwnOrchestrator.of(*each) for each in own])
 
 
 def revoke_orchestrator(call: Call[None, None]) -> OrchestratorRevoked:

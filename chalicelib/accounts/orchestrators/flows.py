@@ -31,6 +31,14 @@ def register(
     return created
 
 
+def list_own(services: Services, account_id: str) -> list[tuple[Orchestrator, OrchestratorKey]]:
+    """An account's orchestrators whose keys are not revoked, newest first, each with its key. One query, two reads."""
+    keys = [key for key, _ in credentials.list_own(services, account_id, OrchestratorKey)]
+    found = store.orchestrators(services.store, [key.orchestrator_id for key in keys])
+    own = [(found[key.orchestrator_id], key) for key in keys]
+    return sorted(own, key=lambda each: (each[0].created_at, each[0].orchestrator_id), reverse=True)
+
+
 def revoke(services: Services, actor: Actor, orchestrator_id: str) -> None:
     """Revokes the key of an orchestrator of the actor's account permanently; client ids that are linked stay so.
 

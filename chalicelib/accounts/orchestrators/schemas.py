@@ -71,6 +71,19 @@ class OrchestratorCreated(Output):
     rawKey: str
 
 
+class OwnOrchestrator(Output):
+    orchestrator: OrchestratorAnswer
+    key: OrchestratorKeyAnswer
+
+    @classmethod
+    def of(cls, orchestrator: Orchestrator, key: OrchestratorKey) -> Self:
+        return cls(orchestrator=OrchestratorAnswer.of(orchestrator), key=OrchestratorKeyAnswer.of(key))
+
+
+class OrchestratorsAnswer(Output):
+    orchestrators: list[OwnOrchestrator]
+
+
 class OrchestratorRevoked(Output):
     id: str
     revoked: Literal[True]

@@ -1,5 +1,7 @@
 """Reads orchestrators and their links to client ids."""
 
+from collections.abc import Sequence
+
 from chalicelib.accounts.orchestrators.records import Linkage, Orchestrator
 from chalicelib.base.records import Key, Record
 from chalicelib.platform.access.credentials.records import ClientId
@@ -10,6 +12,13 @@ from chalicelib.platform.storage.store import Store
 def orchestrator(store: Store, orchestrator_id: str) -> Orchestrator | None:
     """The orchestrator with this id. One read."""
     return store.get(Orchestrator, Orchestrator.KEY.of(orchestrator_id=orchestrator_id))
+
+
+def orchestrators(store: Store, orchestrator_ids: Sequence[str]) -> dict[str, Orchestrator]:
+    """The orchestrators that there are of these, by their ids. One read for every 100."""
+    keys = {each: Orchestrator.KEY.of(orchestrator_id=each) for each in orchestrator_ids}
+    found = store.get_many(dict.fromkeys(keys.values(), Orchestrator))
+    return {each: found[key] for each, key in keys.items() if key in found}
 
 
 def linkages(store: Store, orchestrator_id: str) -> tuple[Linkage, ...]:

@@ -58,11 +58,11 @@ class AccountAnswer(Output):
     createdAt: str
     networksLowOnGas: list[str] | None = Field(
         description="Where the service's own account has too little for gas, so that captures, refunds and recurring"
-        " payouts that it sends may wait; null for roles that do not change the account"
+        " payouts that it sends may wait; null for roles that do not change the account; and after a change",
     )
 
     @classmethod
-    def of(cls, account: Account, networks_low_on_gas: list[str] | None) -> Self:
+    def of(cls, account: Account, networks_low_on_gas: list[str] | None = None) -> Self:
         return cls.from_record(
             account,
             id=account.account_id,

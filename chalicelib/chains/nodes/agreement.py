@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.protocol import Chain
 
 T = TypeVar("T")
+U = TypeVar("U")
 C = TypeVar("C", bound="Chain")
 _COMPARED_IN_LOGS = ("transactionHash", "blockHash", "address", "topics", "data")
 _MOST_SHOWN = 400
@@ -55,16 +56,32 @@ def agree(
     """
     from chalicelib.chains.nodes.nodes import host_of  # for those that read a chain
 
-    count, answers = _ask_each(chain, read, 2)
-    if len(answers) < min(count, 2):
-        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {count} nodes")
-    (first, value), *others = answers
+    (first, value), *others = answers = _ask_enough(chain, read)
     for other, said in others:
         if compared(said) != compared(value):
             first_said, other_said = (repr(compared(each))[:_MOST_SHOWN] for each in (value, said))
             reason = f"{host_of(first)} says {first_said}, {host_of(other)} says {other_said}"
             raise _disagreement(chain, reason)
     return Agreed(chosen([said for _, said in answers]))
+
+
+def combine_answers(chain: C, read: Callable[[C], T], combine: Callable[[Sequence[T]], U]) -> Agreed[U]:
+    """What `combine` makes of all that `read` returns of the nodes, which may differ: by a rule that no node alone can
+    turn to what the others would not have said. They are asked as by `agree`, and enough have to answer.
+
+    Raises TooFewNodes if several are configured and one answers; the first ChainUnavailable if none does.
+    """
+    return Agreed(combine([said for _, said in _ask_enough(chain, read)]))
+
+
+def _ask_enough(chain: C, read: Callable[[C], T]) -> list[tuple[C, T]]:
+    """The answers of at least two nodes of several. Raises TooFewNodes; the first ChainUnavailable if none answers."""
+    from chalicelib.chains.nodes.nodes import host_of
+
+    count, answers = _ask_each(chain, read, 2)
+    if len(answers) < min(count, 2):
+        raise TooFewNodes(chain.network, f"{host_of(answers[0][0])} alone, of {count} nodes")
+    return answers
 
 
 def read_alike(chain: C, read: Callable[[C], T]) -> T:
@@ -106,8 +123,8 @@ def _disagreement(chain: "Chain", reason: str) -> "NodesDisagree":
 
 
 def read_agreed_head(chain: "Chain") -> Agreed[int]:
-    """The newest block that all nodes have that answer, at least two of several. Raises as `agree`."""
-    return agree(chain, lambda node: node.head(), compared=lambda head: None, chosen=min)
+    """The newest block that all nodes have that answer, at least two of several. Raises as `combine_answers`."""
+    return combine_answers(chain, lambda node: node.head(), min)
 
 
 def read_agreed_code(chain: "Chain", address: str) -> Agreed[bool]:

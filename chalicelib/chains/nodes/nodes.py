@@ -109,14 +109,14 @@ class Nodes:
 
     def read_account(self, address: str) -> AccountReading:
         """An account as one node sees it, with prices that no node names alone: base fee and tip are the lower medians
-        of what all nodes say that answer; with the most executed transactions that one says. One request to each."""
+        of what all nodes say that answer; and with what the others say. One request to each."""
         read = [answer_or_none(partial(each.read_account, address)) for each in self.in_order()]
-        answers: list[AccountReading] = [each for each in read if each is not None]
+        answers = tuple[AccountReading, ...](each for each in read if each is not None)
         if not answers:
             raise ChainUnavailable(f"No {self.network} node answers")
         middle = (len(answers) - 1) // 2
         base_fee, tip = (sorted(prices)[middle] for prices in zip(*((a.base_fee, a.tip) for a in answers), strict=True))
-        return replace(answers[0], base_fee=base_fee, tip=tip, most_nonce=max(each.nonce for each in answers))
+        return replace(answers[0], base_fee=base_fee, tip=tip, others=answers[1:])
 
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         """Sends transactions to one node after the other, until one says nothing against any of them."""

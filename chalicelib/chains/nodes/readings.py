@@ -33,10 +33,11 @@ class StepResult:
 
 @frozen
 class AccountReading:
-    """An account after the newest block `head`. Prices are in base units of the native coin per unit of gas.
+    """An account after the newest block `head`, as the first node says that answers. Prices are in base units of the
+    native coin per unit of gas.
 
-    `nonce` is the number of its executed transactions. `base_fee` is that of the newest block, 0 on networks without
-    one, and `tip` what the node suggests on top of it. `most_nonce` is the most that one of several nodes says.
+    `nonce` is the number of its executed transactions: what is sent next has it. `base_fee` is that of the newest
+    block, 0 on networks without one, and `tip` what is suggested on top of it. `others` is what further nodes say.
     """
 
     head: int
@@ -44,12 +45,12 @@ class AccountReading:
     balance: BaseUnits
     base_fee: BaseUnits
     tip: BaseUnits
-    most_nonce: int = 0
+    others: tuple["AccountReading", ...] = ()
 
     @property
     def executed(self) -> int:
         """The number of transactions that are executed by what at least one node says."""
-        return max(self.nonce, self.most_nonce)
+        return max(each.nonce for each in (self, *self.others))
 
 
 @frozen

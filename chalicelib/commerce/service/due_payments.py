@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import combine_answers
 from chalicelib.commerce.core.expiry import has_ended, has_expired
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
 from chalicelib.commerce.core.rules import Refusal, reserve
@@ -107,7 +107,7 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
     """The payment whose next payer is one that can pay now, if there is one: anybody may pre-approve an open payment,
     with tokens or without. Of several nodes each names some, as one alone could name a wallet without tokens each time:
     one that the chain refuses is the last to be tried again. None if the calls of all of them wait. Two reads, and a
-    call to each node if there are several. Raises as `agree`."""
+    call to each node if there are several. Raises as `combine_answers`."""
     if payment.payer is not None:
         return payment
     approved = payment.pre_approved_by
@@ -116,11 +116,10 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
     if len(able) > 1:
         contracts = contracts_of(payment, services.settings.escrow_contracts)
         wallets = {each: hash_for(payment, each, contracts) for each in able}
-        found = agree(
+        found: tuple[str, ...] = combine_answers(
             services.chains.evm(payment.network),
             lambda node: node.read_able_payers(token_address(payment), payment.amount, wallets),
-            compared=lambda each: None,
-            chosen=lambda said: tuple(chain.from_iterable(said)),
+            lambda said: tuple(chain.from_iterable(said)),
         ).value
         able = found or able[-1:]
     return replace(payment, pre_approved_by=tuple(sorted(approved, key=able.__contains__))) if able else None

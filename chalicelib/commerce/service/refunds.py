@@ -13,7 +13,7 @@ from chalicelib.base.errors import Conflict
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
-from chalicelib.chains.nodes.agreement import agree
+from chalicelib.chains.nodes.agreement import combine_answers
 from chalicelib.commerce.core.expiry import is_too_late
 from chalicelib.commerce.core.records import CommercePayment, PendingOperation
 from chalicelib.commerce.service import operation_steps, rules
@@ -35,7 +35,7 @@ RETURNED = "the refund could not be made, and the merchant has the tokens back"
 def check_funds(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
     """Raises Conflict unless the tokens can be taken from the merchant's wallet: at most what it has received, and has
     allowed to the service's account, as every node says that answers: one alone could stop all refunds. What one of
-    them is wrong to say is seen when the taking is run. One call to each node. Raises as `agree`."""
+    them is wrong to say is seen when the taking is run. One call to each node. Raises as `combine_answers`."""
     most = rules.most_returned(payment)
     if pending.amount > most:
         raise Conflict(
@@ -43,11 +43,10 @@ def check_funds(services: Services, payment: CommercePayment, pending: PendingOp
             "refund at most that, or send the rest from your own wallet"
         )
     token, account = token_address(payment), payment.operator
-    found = agree(
+    found = combine_answers(
         services.chains.evm(payment.network),
         lambda node: node.read_wallet(payment.receiver, [token], account).tokens[token],
-        compared=lambda each: None,
-        chosen=lambda said: max(said, key=lambda each: min(each.balance, each.allowance, pending.amount)),
+        lambda said: max(said, key=lambda each: min(each.balance, each.allowance, pending.amount)),
     ).value
     if found.balance < pending.amount:
         raise Conflict(f"The merchant's wallet {payment.receiver} has {found.balance} base units of {payment.currency}")

@@ -47,8 +47,8 @@ export class Problem extends Error {
 function problems(body) {
   if (Array.isArray(body?.errors)) return body.errors;
   if (Array.isArray(body?.failures)) return body.failures.map((/** @type {any} */ each) => ({ field: each.securePaymentToken, message: word("reason", each.reason) }));
-  const [, field, message] = /^(\w+)[\w.[\]]*: (.+)/.exec(body?.message) ?? [];
-  if (field) return [{ field, message }];
+  const [, field, message] = /^(\w+)[\w.[\]]*(?:: (.+)| must .+)/.exec(body?.message) ?? [];
+  if (field) return [{ field, message: message ?? body.message }];
   const list = Array.isArray(body?.message) ? body.message : [];
   return list.map((/** @type {any} */ each) => ({ field: (each.path ?? []).join("."), message: each.message }));
 }

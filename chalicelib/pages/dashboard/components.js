@@ -85,11 +85,15 @@ export function Tick({ label, hint, checked, onValue, ...given }) {
 }
 
 /** In which language this browser shows the dashboard. */
-export const Languages = () => html`
-  <${Field} is="select" label=${t("language")} hint=${t("language.hint")} value=${language} onValue=${chooseLanguage}>
-    ${Object.entries(LANGUAGES).map(([code, name]) => html`<option key=${code} value=${code} lang=${code}>${name}</option>`)}
-  <//>
-`;
+export function Languages() {
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const choose = (/** @type {string} */ chosen) => chooseLanguage(chosen).then(() => setProblem(null), setProblem);
+  return html`
+    <${Field} is="select" label=${t("language")} value=${language()} onValue=${choose} problem=${problem?.message}>
+      ${Object.entries(LANGUAGES).map(([code, name]) => html`<option key=${code} value=${code} lang=${code}>${name}</option>`)}
+    <//>
+  `;
+}
 
 /** @param {any} props A form that sends once at a time. `send` does it; what it throws is shown, beginning at the first field that it is about, and nothing is lost. */
 export function Form({ send, label, children, quiet, danger, onProblem }) {

@@ -60,26 +60,26 @@ async function failingWebhooks() {
 /** Networks on which the service's own account has too little for gas; none for roles that are not told. */
 const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
 
-/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, at }. */
+/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, at }, where `text()` says it in the language that is shown. */
 async function attention() {
   const [{ networks }, low, changes, paid, webhooks, partial, failed] = await Promise.all([
     call("GET", "/v2/status"), lowOnGas(), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
   ]);
   return [
     ...networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
-      key: `n${each.network}`, text: t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
+      key: `n${each.network}`, text: () => t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
     })),
-    ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: t("attention.gas", { network: networkName(network) }), view: "status" })),
-    ...changes.map((each) => ({ key: each.id, text: t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
-    ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
+    ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: () => t("attention.gas", { network: networkName(network) }), view: "status" })),
+    ...changes.map((each) => ({ key: each.id, text: () => t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
+    ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
     ...paid.map((each) => ({
       key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
-      text: t("attention.unexpected", {
+      text: () => t("attention.unexpected", {
         what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
       }),
     })),
     ...[...failed, ...partial].map((each) => ({
-      key: each.requestId, text: t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
+      key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
       view: "request", id: each.requestId, at: each.createdAt,
     })),
   ];
@@ -94,7 +94,7 @@ function Attention() {
         ${(/** @type {any[]} */ found) => found.length === 0
           ? html`<p class="quietly">${t("attention.none")}</p>`
           : html`<ul class="work">${found.map((each) => html`
-              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
+              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
             `)}</ul>`}
       <//>
     </section>

@@ -149,7 +149,7 @@ function Request({ id }) {
         ${held && html`<${Held} of=${held} request=${request} again=${loaded.again} />`}
         ${link && link.status !== "cancelled" && html`<${TheLink} link=${link} mail=${mailAgain(request, link)} />`}
         <${Facts} request=${request} link=${link} />
-        <${Timeline} request=${request} link=${link} transfers=${transfers} held=${held} ...${told.data} />
+        <${Timeline} request=${request} link=${link} transfers=${transfers} held=${held} isReading=${!told.data && !told.problem} ...${told.data} />
         ${told.problem && html`<${Failure} problem=${told.problem} again=${told.again} />`}
       `}
     <//>

@@ -22,6 +22,7 @@ export const VIEWS = {
   mispayments: { file: "mispayments.js", scope: "webhooks:read", group: "main" },
   keys: { file: "developers.js", scope: "api_keys:read", group: "developers" },
   clients: { file: "developers.js", scope: "client_ids:read", group: "developers" },
+  platforms: { file: "platforms.js", scope: "orchestrators:read", group: "developers" },
   branding: { file: "branding.js", scope: "client_ids:read" },
   snippets: { file: "snippets.js", scope: "client_ids:read", group: "developers" },
   webhooks: { file: "webhooks.js", scope: "webhooks:read", group: "developers" },

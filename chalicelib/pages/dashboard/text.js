@@ -1,12 +1,15 @@
 // Messages, numbers, dates and addresses as text. User-given text only ever becomes a text node.
 
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+import { signal } from "./vendor.js";
+
+const INVISIBLE = /(?!(?<=…)\u2060)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 /** @type {Record<string, string>} The languages, each by its own name. */
 export const LANGUAGES = { en: "English", de: "Deutsch" };
-/** @type {Record<string, string>} */
-let messages = {};
-/** The language that is shown. */
-export let language = "en";
+const speech = signal({ language: "en", messages: /** @type {Record<string, string>} */ ({}) });
+let wanted = "en"; // the language that was asked for last: its messages may still be on their way
+
+/** The language that is shown. What reads it, or a message, is drawn again when another one is chosen. */
+export const language = () => speech.value.language;
 
 /** @returns {string | null} The language that was chosen in this browser, on the payment page as well where it has the same host. */
 function chosenLanguage() {
@@ -17,32 +20,39 @@ function chosenLanguage() {
   }
 }
 
-/** @param {string} chosen Shows everything in a language from now on. */
-export function chooseLanguage(chosen) {
+/** @param {string} chosen Shows everything in a language from now on; what was typed stays. Throws if its messages cannot be fetched. */
+export async function chooseLanguage(chosen) {
+  await show(chosen);
   try {
     localStorage.setItem("language", chosen);
   } catch {
     // a browser that stores nothing goes by its own languages
   }
-  location.reload();
 }
 
-/** Fetches the messages of the language that was chosen, else of the first one of the browser that there is; by their name with a hash. */
+/** Shows the language that was chosen, else the first one of the browser that there is. */
 export async function loadMessages() {
-  const wanted = [chosenLanguage(), ...navigator.languages].map((each) => (each ?? "").split("-")[0].toLowerCase());
-  language = wanted.find((each) => Object.hasOwn(LANGUAGES, each)) ?? "en";
-  document.documentElement.lang = language;
-  const response = await fetch(import.meta.resolve(`./${language}.json`));
-  if (!response.ok) throw new Error("The messages could not be loaded");
-  messages = await response.json();
+  const known = [chosenLanguage(), ...navigator.languages].map((each) => (each ?? "").split("-")[0].toLowerCase());
+  await show(known.find((each) => Object.hasOwn(LANGUAGES, each)) ?? "en");
+}
+
+/** @param {string} name Fetches the messages of a language, by their name with a hash, and shows it, unless another one was asked for meanwhile. */
+async function show(name) {
+  wanted = name;
+  const response = await fetch(import.meta.resolve(`./${name}.json`)).catch(() => null);
+  if (!response?.ok) throw new Error(t("problem.away"));
+  const messages = await response.json();
+  if (wanted !== name) return;
+  document.documentElement.lang = name;
+  speech.value = { language: name, messages };
 }
 
 /** @param {string} key @param {Record<string, unknown>} [values] The message of a key, with {names} replaced. */
 export const t = (key, values = {}) =>
-  (messages[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  (speech.value.messages[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 
 /** @param {string} group @param {string | null | undefined} name The message of a value of the API, or the value itself. */
-export const word = (group, name) => messages[`${group}.${name}`] ?? String(name ?? "").replaceAll("_", " ");
+export const word = (group, name) => speech.value.messages[`${group}.${name}`] ?? String(name ?? "").replaceAll("_", " ");
 
 /** @param {unknown} value Text of somebody else with invisible and direction-changing letters made visible. */
 export const clean = (value) => String(value ?? "").replace(INVISIBLE, "\ufffd");
@@ -52,10 +62,10 @@ export const isTime = (text) => !Number.isNaN(Date.parse(text ?? ""));
 
 /** @param {string | null | undefined} text An ISO time as a date and time of this browser's zone. */
 export const time = (text) =>
-  text && isTime(text) ? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
+  text && isTime(text) ? new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(text)).replace(/ (?=[AP]M$)/, "\u00a0") : t("none");
 
 /** @param {string} text A day as YYYY-MM-DD, as people write it. */
-export const day = (text) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+export const day = (text) => new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
 
 /** @type {Record<string, [string, string]>} What separates thousands, and decimals: forms read both, and no point or comma in two ways. */
 const SEPARATORS = { en: [",", "."], de: ["\u202f", ","] };
@@ -64,13 +74,13 @@ const SEPARATORS = { en: [",", "."], de: ["\u202f", ","] };
 export function amount(text) {
   const parts = /^(-?)(\d+)(\.\d+)?$/.exec(text ?? "");
   if (!parts) return clean(text);
-  const [thousands, point] = SEPARATORS[language];
+  const [thousands, point] = SEPARATORS[language()];
   const digits = (parts[3] ?? "").replace(/0+$/, "");
   return `${parts[1]}${parts[2].replace(/\B(?=(\d{3})+$)/g, thousands)}${digits === "." ? "" : digits.replace(".", point)}`;
 }
 
-/** @param {string | null | undefined} text An address or hash, shortened in its middle. */
-export const short = (text) => (text && text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : clean(text));
+/** @param {string | null | undefined} text An address or hash, shortened in its middle. After "…" a line may end: U+2060, which is not seen, prevents it. */
+export const short = (text) => (text && text.length > 16 ? `${text.slice(0, 8)}…\u2060${text.slice(-6)}` : clean(text));
 
 /** @param {string} text A plain decimal that a person has typed, with a comma or a point, or null if it is ambiguous. */
 export function decimal(text) {

@@ -16,8 +16,8 @@ const stated = (payment) => payment.statedAmount && t("timeline.stated", { amoun
 /** @type {Record<string, string>} */
 const KINDS = { delivered: "good", failed: "bad" };
 
-/** @param {any} props */
-export function Timeline({ link, transfers, request, held, events, webhooks }) {
+/** @param {any} props `isReading` while the events are not there yet. */
+export function Timeline({ link, transfers, request, held, events, webhooks, isReading }) {
   const hashes = new Set(transfers.map((/** @type {any} */ each) => each.txHash));
   const happened = [
     link && { key: "created", at: link.createdAt, text: t("timeline.created") },
@@ -41,7 +41,8 @@ export function Timeline({ link, transfers, request, held, events, webhooks }) {
   ].filter(Boolean).sort((one, other) => String(one.at).localeCompare(String(other.at)));
   return html`
     <section class="card" aria-labelledby="timeline"><h2 id="timeline">${t("timeline.title")}</h2>
-      ${happened.length === 0 && html`<p class="quietly">${t("timeline.none")}</p>`}
+      ${happened.length === 0 && events && html`<p class="quietly">${t("timeline.none")}</p>`}
+      ${isReading && html`<p class="hint" role="status">${t("timeline.reading")}</p>`}
       <ol class="timeline">
         ${happened.map((each) => html`
           <li key=${each.key} class=${each.isGood ? "good" : each.isBad ? "bad" : ""}>

@@ -147,6 +147,13 @@ class WebhookSender:
             return PostResult(int(response.status_code), None, _beginning(response.raw, deadline, reading))
 
 
+def url_as_sent(url: str) -> str:
+    """What `post` requests when it is given this URL, as its receiver puts it together from host, path and query."""
+    import requests
+
+    return requests.Request("POST", url).prepare().url or url
+
+
 @frozen
 class _Reading:
     """How much of a response's body is read, and how long."""

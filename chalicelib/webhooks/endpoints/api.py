@@ -15,7 +15,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import changes_only_public
 from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.webhooks.endpoints import flows, schemas
-from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Endpoint
+from chalicelib.webhooks.endpoints.records import ALL_EVENTS, Choices, Endpoint
 
 
 def client_id_of(call: AnyCall, choice: schemas.ClientIdChoice) -> str | None:
@@ -43,9 +43,9 @@ def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
 def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
     account = call.services.destinations.own_account() if body.roleArn is not None else ""
-    chosen = body.events or ALL_EVENTS
+    choices = Choices(body.events or ALL_EVENTS, body.httpSignature, body.roleArn)
     endpoint, secret = flows.register(
-        call.services, call.actor, client_id, call.caller.mode, body.url, chosen, call.source, body.roleArn
+        call.services, call.actor, client_id, call.caller.mode, body.url, choices, call.source
     )
     there = endpoint.destination
     trust = {"trustPolicy": trust_policy(account, there.external_id)} if there is not None else {}
@@ -63,9 +63,11 @@ def list_webhooks(call: Call[None, schemas.ClientIdChoice]) -> list[schemas.Webh
 
 def toggle_webhook(call: Call[schemas.UpdateWebhook | None, schemas.ClientIdChoice]) -> schemas.WebhookAnswer:
     endpoint = endpoint_of(call, call.query)
-    is_active, events, is_confirmed = (call.body or schemas.UpdateWebhook()).apply_to(endpoint)
+    body = call.body or schemas.UpdateWebhook()
+    is_active, events, is_confirmed = body.apply_to(endpoint)
     _check_may_change(call, is_confirmed or endpoint.is_confirmed)
-    return schemas.WebhookAnswer.of(flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed))
+    changed = flows.change(call.services, call.actor, endpoint, is_active, events, is_confirmed, body.httpSignature)
+    return schemas.WebhookAnswer.of(changed)
 
 
 def rotate_webhook_secret(call: Call[schemas.RotateSecret | None, schemas.ClientIdChoice]) -> schemas.SecretRotated:

@@ -15,9 +15,11 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Absent, Delete, WriteConflict
 from chalicelib.webhooks.endpoints import store
-from chalicelib.webhooks.endpoints.records import ALL_EVENTS, ClientEndpoint, Endpoint
+from chalicelib.webhooks.endpoints.records import Choices, ClientEndpoint, Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, parse_events
+from chalicelib.webhooks.signature_keys import flows as signature_keys
 
+_NOTHING_CHOSEN = Choices()
 _TRIES = 3 * MAX_ENDPOINTS
 """A registration fails at each one that is written while it counts: at most MAX_ENDPOINTS of each of two kinds."""
 
@@ -28,21 +30,20 @@ def register(
     client_id: str | None,
     created_with: Mode,
     url: str,
-    events: Sequence[str] = ALL_EVENTS,
+    choices: Choices = _NOTHING_CHOSEN,
     source: ids.Source | None = None,
-    role_arn: str | None = None,
 ) -> tuple[Endpoint, str]:
-    """Registers a webhook for these events; returns it with its signing secret, which cannot be read again. Both are
+    """Registers a webhook with these choices; returns it with its signing secret, which cannot be read again. Both are
     drawn from `source`, if they were shown before.
 
     A KMS call, two reads and one transaction; reads and transaction again if another registration of the owner came
-    first. Raises BadRequest for a URL whose address must not be called, for a URL that this client id or the account
-    has a webhook for already, for unknown events, and if the owner has MAX_ENDPOINTS webhooks. `created_with` a client
-    id alone, only its public webhooks are compared and counted. Of an ARN the `role_arn` is checked in place of the
-    address; raises Forbidden if a client id alone sends one.
+    first; one read more with `http_signature`. Raises BadRequest for a URL whose address must not be called, for a URL
+    that this client id or the account has a webhook for already, for unknown events, and if the owner has
+    MAX_ENDPOINTS webhooks. `created_with` a client id alone, only its public webhooks are compared and counted. Of an
+    ARN the role is checked in place of the address; raises Forbidden if a client id alone sends one.
     """
-    chosen, is_arn = parse_events(events), url.startswith("arn:")
-    _check_address(services, created_with, url, role_arn)
+    chosen, is_arn = parse_events(choices.events), url.startswith("arn:")
+    _check_address(services, created_with, url, choices)
     now = services.clock()
     source = source or ids.Source(now, services.entropy)
     secret, webhook_id = ids.webhook_secret(source.entropy), ids.ulid(*source)
@@ -56,21 +57,26 @@ def register(
         created_at=now,
         events=chosen,
         created_with=created_with,
-        role_arn=role_arn if is_arn else None,
+        http_signature=choices.http_signature,
+        role_arn=choices.role_arn,
         external_id=ids.ulid(*source) + source.entropy(16).hex() if is_arn else None,
     )
+    if endpoint.http_signature:
+        signature_keys.ensure_key(services)
     return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
 
 
-def _check_address(services: Services, created_with: Mode, url: str, role_arn: str | None) -> None:
+def _check_address(services: Services, created_with: Mode, url: str, choices: Choices) -> None:
     if not url.startswith("arn:"):
-        if role_arn is not None:
+        if choices.role_arn is not None:
             raise BadRequest("roleArn: only the ARN of a queue, topic or event bus has one")
         services.sender.check(url)
     elif created_with is Mode.CLIENT_ID:
         raise Forbidden("Only the account registers a destination in AWS: send an x-api-key, or sign in for a session")
+    elif choices.http_signature:
+        raise BadRequest("httpSignature: only requests to a URL are signed")
     else:
-        check_destination(url, role_arn)
+        check_destination(url, choices.role_arn)
 
 
 @retry_conflicts(_TRIES)
@@ -111,22 +117,33 @@ def change(
     is_active: bool,
     events: Sequence[str],
     is_confirmed: bool,
+    http_signature: bool | None = None,
 ) -> Endpoint:
-    """Switches a webhook off or on, chooses its events, and says whether it is confirmed, which only a public one is.
+    """Switches a webhook off or on, chooses its events, says whether it is confirmed, which only a public one is, and
+    whether its attempts have the signature of RFC 9421 as well, which None leaves as it is.
 
     No write if nothing differs. Raises BadRequest.
     """
-    is_confirmed = is_confirmed and endpoint.is_public
-    changed = replace(endpoint, is_active=is_active, events=parse_events(events), is_confirmed=is_confirmed)
+    changed = replace(
+        endpoint,
+        is_active=is_active,
+        events=parse_events(events),
+        is_confirmed=is_confirmed and endpoint.is_public,
+        http_signature=endpoint.http_signature if http_signature is None else http_signature,
+    )
     verbs = []
     if changed.is_active != endpoint.is_active:
         verbs.append("switched_on" if is_active else "switched_off")
     if changed.events != endpoint.events:
         verbs.append("events_chosen")
     if changed.is_confirmed != endpoint.is_confirmed:
-        verbs.append("confirmed" if is_confirmed else "no_longer_confirmed")
+        verbs.append("confirmed" if changed.is_confirmed else "no_longer_confirmed")
+    if changed.http_signature != endpoint.http_signature:
+        verbs.append("http_signature_chosen" if changed.http_signature else "http_signature_ended")
     if not verbs:
         return endpoint
+    if changed.http_signature:
+        signature_keys.ensure_key(services)
     return services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
 
 

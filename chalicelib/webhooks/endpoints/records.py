@@ -1,6 +1,7 @@
 """Stored records: webhooks, where an account finds those of its client ids, their URLs, and registrations."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
@@ -13,21 +14,32 @@ ALL_EVENTS = ("*",)
 
 
 @frozen
+class Choices:
+    """What a new webhook chooses: the kinds of events that it receives, whether its attempts have the signature of
+    RFC 9421 as well, and of a destination in AWS its role."""
+
+    events: Sequence[str] = ALL_EVENTS
+    http_signature: bool = False
+    role_arn: str | None = None
+
+
+@frozen
 class Endpoint(Record):
     """A webhook. Without a `client_id` it receives every event of the account. The secret is stored encrypted.
 
     `events` are the kinds of events that it receives: a kind, a prefix such as `payment.*`, or `*` for all.
     `created_with` is the credential that it was registered with. A secret that was replaced is the
     `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
-    its secrets. `is_confirmed` once the account has confirmed one that is public. With a `role_arn` the `url` is the
-    ARN of a queue, topic or event bus, to which that role sends under the `external_id`.
+    its secrets. `is_confirmed` once the account has confirmed one that is public. With `http_signature` its attempts
+    are also signed by the service's own key (webhooks/signature_keys). With a `role_arn` the `url` is the ARN of a
+    queue, topic or event bus, to which that role sends under the `external_id`.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
-    SHOWN = (*NAMED_BY, "role_arn", "events", "is_active", "secret_number", "is_confirmed")
+    SHOWN = (*NAMED_BY, "role_arn", "events", "is_active", "secret_number", "is_confirmed", "http_signature")
     SWITCHED_BY = ("is_active", "is_confirmed")
 
     webhook_id: str
@@ -43,6 +55,7 @@ class Endpoint(Record):
     previous_until: datetime | None = None
     secret_number: int = 1
     is_confirmed: bool = False
+    http_signature: bool = False
     role_arn: str | None = None
     external_id: str | None = None
 

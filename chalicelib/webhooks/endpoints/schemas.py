@@ -47,6 +47,11 @@ class CreateWebhook(ClientIdChoice):
         default_factory=unsent,
         description="Kinds of events that it receives, prefixes such as payment.*, or * for all; null for all",
     )
+    httpSignature: StrictBool = Field(
+        default=False,
+        description="Whether each attempt also has a signature of RFC 9421 (HTTP Message Signatures), by the Ed25519 "
+        "key of the service that GET /.well-known/jwks.json publishes",
+    )
 
 
 class UpdateWebhook(Input):
@@ -59,7 +64,7 @@ class UpdateWebhook(Input):
     model_config = ConfigDict(
         json_schema_extra={
             "if": {"minProperties": 1},
-            "then": {"anyOf": [{"required": [name]} for name in ("isActive", "events", "confirmed")]},
+            "then": {"anyOf": [{"required": [name]} for name in ("isActive", "events", "confirmed", "httpSignature")]},
         }
     )
 
@@ -70,12 +75,13 @@ class UpdateWebhook(Input):
         description="Whether a webhook that a client id alone registered gets personal data; with an API key or a "
         "session. Others always get it",
     )
+    httpSignature: StrictBool = Field(default_factory=unsent, description="As at its registration")
 
     @model_validator(mode="before")
     @classmethod
     def _names_a_change(cls, sent: dict[str, Any]) -> dict[str, Any]:
         if sent and not sent.keys() & cls.model_fields.keys():
-            wanted = "isActive, events or confirmed, or no field, which switches the webhook off or on"
+            wanted = "isActive, events, confirmed or httpSignature, or no field, which switches the webhook off or on"
             raise rule(f"is not known here: send {wanted}", min(sent)[:_MOST_SHOWN])
         return sent
 
@@ -131,6 +137,7 @@ class WebhookAnswer(Output):
         "until it is confirmed"
     )
     confirmed: bool = Field(description="Whether it gets personal data, which false empties in its events")
+    httpSignature: bool = Field(description="Whether each attempt also has a signature of RFC 9421")
     createdAt: str
     roleArn: str = Field(default_factory=unsent, description="Of a destination in AWS: the role that sends to it")
     externalId: str = Field(

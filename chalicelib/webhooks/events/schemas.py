@@ -10,16 +10,20 @@ from chalicelib.platform.http.fields import Instant, Limit, parse_instant
 from chalicelib.platform.http.schemas import Dated, Input, Output
 from chalicelib.webhooks.records import Event
 
+_Kind = Annotated[
+    Annotated[str, Field(min_length=1, max_length=64)] | None, Field(description="Only events of this kind")
+]
+_RequestId = Annotated[
+    Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Only events about this request")
+]
+_EventsLimit = Annotated[Limit, Field(description="Events on a page")]
+
 
 class EventsQuery(Dated):
-    kind: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        None, description="Only events of this kind"
-    )
-    requestId: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
-        None, description="Only events about this request"
-    )
+    kind: _Kind = None
+    requestId: _RequestId = None
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
-    limit: Limit = Field(20, description="Events on a page")
+    limit: _EventsLimit = 20
 
 
 class EventAnswer(Output):
@@ -47,13 +51,9 @@ class NextEventsQuery(Input):
         None, description="nextCursor of the call before, with the same kind and requestId"
     )
     fromDate: Instant | None = Field(None, description="UTC, included: where to begin without `after`")
-    kind: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
-        None, description="Only events of this kind"
-    )
-    requestId: Annotated[str, Field(min_length=1, max_length=255)] | None = Field(
-        None, description="Only events about this request"
-    )
-    limit: Limit = Field(20, description="Events on a page")
+    kind: _Kind = None
+    requestId: _RequestId = None
+    limit: _EventsLimit = 20
 
     @property
     def first(self) -> datetime | None:

@@ -1,6 +1,7 @@
 """When a change takes effect without approval: after the whole delay since the owners were told, or a week."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,8 @@ from chalicelib.base.records import Key
 from chalicelib.mail import changes as mail_changes
 from chalicelib.mail import store as mail_store
 from chalicelib.platform.access.people import store as person_store
-from tests.fakes.world import World
+from infra.iam import ACCESS
+from tests.fakes.world import PREFIX, World
 from tests.support.teams import HOUR, Team
 
 
@@ -24,6 +26,23 @@ def test_it_takes_effect_after_the_delay_and_not_before(team: Team) -> None:
     assert (team.wait(23.9), team.fee()) == (0, None)
     assert (team.wait(0.2), team.fee(), team.state(asked.change_id)) == (1, "5", "applied")
     assert team.wait(0) == 0
+
+
+def test_a_setting_of_the_account_takes_effect_without_a_read_that_the_schedule_may_not_make(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert team.call("change_account", team.by("ann"), {"approvalDelayHours": 1}).status == 202
+    client, read = team.world.client, set[str]()
+    get_item = client.get_item
+
+    def note(**parameters: Any) -> Any:
+        read.add(parameters["TableName"])
+        return get_item(**parameters)
+
+    monkeypatch.setattr(client, "get_item", note)
+    assert (team.wait(24.1), team.account().approval_delay_hours) == (1, 1)
+    permitted = {f"{PREFIX}-{table}" for table, actions in ACCESS["apply_changes"].tables.items() if "GetItem" in actions}
+    assert read <= permitted and f"{PREFIX}-identity" in read
 
 
 def mailing(world: World, *confirmed: str) -> Team:

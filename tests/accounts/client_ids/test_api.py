@@ -35,7 +35,8 @@ CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "cr
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
 READ = CREATED | {"updatedAt", "lastUsedAt"}
 LISTED = {
-    "id", "clientId", "label", "allowedDomains", "payeeDestinationId", "allowedPayees", "status", "createdAt", "lastUsedAt",
+    "id", "clientId", "label", "allowedDomains", "orchestratorId", "payeeDestinationId", "allowedPayees", "status", "createdAt",
+    "lastUsedAt",
 }  # fmt: skip
 TOKEN = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 

@@ -58,6 +58,19 @@ def test_a_platform_registers_under_a_session_and_sees_its_key_once(api: Api) ->
     assert Platform(api, text).link(own).status == 201
 
 
+def test_an_account_lists_its_own_platforms_newest_first_until_their_keys_are_revoked(api: Api) -> None:
+    dashboard, stranger = by_email(api), by_email(api)
+    assert dashboard.get(PATH).json == {"orchestrators": []}
+    body = {"orchestratorContactEmail": "help@plat.example"}
+    old, new = (dashboard.send("POST", PATH, {"orchestratorName": name, **body}).json for name in ("Old", "New"))
+    stranger.send("POST", PATH, {"orchestratorName": "Other", **body})
+    listed = [{name: each[name] for name in ("orchestrator", "key")} for each in (new, old)]
+    reply = dashboard.get(PATH)
+    assert reply.json == {"orchestrators": listed} and old["rawKey"] not in str(reply.json)
+    assert dashboard.send("DELETE", f"{PATH}/{new['orchestrator']['id']}").status == 200
+    assert dashboard.get(PATH).json == {"orchestrators": listed[1:]}
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -27,7 +27,7 @@ from chalicelib.platform.access.sessions.rules import EMAIL_LIFETIME, WALLET_IDL
 from chalicelib.platform.storage.store import Delete, Throttled
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.lying_node import Liar, served, silent
+from tests.fakes.lying_node import Liar, served, served_beside, silent
 from tests.fakes.wallets import EvmWallet, TronWallet, evm_wallet, high_s, tron_wallet, with_v
 from tests.fakes.world import PREFIX, START, World
 from tests.support.light_passwords import light_passwords
@@ -343,14 +343,13 @@ def test_one_node_of_two_signs_nobody_in_with_a_contract_wallet(world: World, is
     challenge = asked(world, CONTRACT, SEPOLIA)
     signed = answered(challenge, "0x" + "ff" * 130)
     liar = Liar(world.chain, is_valid_signature=lambda *given: True)
-    nodes = (liar, world.chain) if is_first else (world.chain, liar)
     with pytest.raises(NodesDisagree):
-        flows.sign_in(served(world.services, "sepolia", *nodes), signed, None, ACTOR)
+        flows.sign_in(served_beside(world.services, "sepolia", liar, is_first), signed, None, ACTOR)
     with pytest.raises(TooFewNodes):
         lonely = served(world.services, "sepolia", liar, Liar(world.chain, is_valid_signature=silent))
         flows.sign_in(lonely, signed, None, ACTOR)
     world.chain.signed.add((CONTRACT, personal_digest(challenge.message), bytes.fromhex("ff" * 130)))
-    agreeing = served(world.services, "sepolia", *nodes)
+    agreeing = served_beside(world.services, "sepolia", liar, is_first)
     assert flows.sign_in(agreeing, signed, None, ACTOR)[0].subject == CONTRACT
 
 

@@ -34,7 +34,7 @@ from tests.fakes.announcements import (
     with_safe,
 )
 from tests.fakes.chain import SENDER
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served, served_beside
 from tests.fakes.payouts import store_payouts
 from tests.fakes.world import World, in_process_aws
 from tests.support.errors import body_of
@@ -70,7 +70,7 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_transaction_fai
         return replace(honest.sent_transaction(tx_hash), success=False, paid=())
 
     liar = Liar(honest, sent_transaction=failed)
-    services = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    services = served_beside(world.services, "sepolia", liar, is_first)
     assert track(world, services).status is AnnouncedStatus.PENDING
     assert not is_free(world, payment)
     only = served(world.services, "sepolia", liar)
@@ -90,7 +90,7 @@ def test_one_node_of_two_does_not_free_a_link_by_inventing_what_its_transaction_
         honest.transactions[tx_hash] = honest.transactions.pop(honest.send(payment.requests[0]))
     foreign = SentTransaction(SENDER, SAFE, "0x095ea7b3", 7)
     liar = Liar(honest, sent_transaction=lambda tx_hash: foreign)
-    services = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    services = served_beside(world.services, "sepolia", liar, is_first)
     assert track(world, services).status is AnnouncedStatus.PENDING
     assert not is_free(world, payment)
 
@@ -103,7 +103,7 @@ def test_one_node_of_two_does_not_free_a_link_by_a_nonce_of_its_own(world: World
     true = honest.transactions.pop(tx_hash)
     honest.counts[SENDER] = 3
     liar = Liar(honest, sent_transaction=lambda tx_hash: replace(true, nonce=0))
-    both = served(world.services, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    both = served_beside(world.services, "sepolia", liar, is_first)
     trusting, world.services = world.services, both
     record(world, payment, sent(tx_hash))
     world.services = trusting

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.commerce.service import due_payments, rules
 from tests.commerce.service.test_flows import pre_approve_open
 from tests.fakes.escrows import AMOUNT, PAYER, Commerce
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 
 OTHER = "0x" + "0d" * 20
 
@@ -107,7 +107,6 @@ def test_no_node_alone_says_which_of_several_wallets_can_pay(named: tuple[str, .
     payment = commerce.load(created)
     commerce.services.store.write(replace(payment, pre_approved_by=(PAYER, OTHER), check_at=commerce.world.now))
     liar = Liar(commerce.chain, read_able_payers=lambda *args: named)
-    nodes = (liar, commerce.chain) if is_first else (commerce.chain, liar)
-    commerce.world.services = served(commerce.services, "sepolia", *nodes)
+    commerce.world.services = served_beside(commerce.services, "sepolia", liar, is_first)
     commerce.settle(6)
     assert commerce.load(created).authorized == AMOUNT

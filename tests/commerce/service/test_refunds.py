@@ -20,7 +20,7 @@ from chalicelib.relayer.records import CallStatus
 from infra import admin
 from tests.fakes.commerce import new_payment
 from tests.fakes.escrows import CONTRACTS, OPERATOR, PAYER, Commerce, check_conserved
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 from tests.fakes.world import PAYEE, START, PlainSigningKeys
 from tests.support.keyed import Sent
 
@@ -222,7 +222,7 @@ def test_no_node_alone_says_whether_the_merchant_has_the_tokens_of_a_refund(
     reading = WalletReading(BaseUnits(10**18), {commerce.token: said}, BaseUnits(10**9), 0, False)
     liar = Liar(commerce.chain, read_wallet=lambda *args, **kwargs: reading)
     honest = commerce.services
-    commerce.world.services = served(honest, "sepolia", *((liar, commerce.chain) if is_first else (commerce.chain, liar)))
+    commerce.world.services = served_beside(honest, "sepolia", liar, is_first)
     if amount:
         with pytest.raises(Conflict):
             commerce.refund(created, 10)

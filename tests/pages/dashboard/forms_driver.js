@@ -10,7 +10,7 @@ const PAGES = path.join(__dirname, "../../../chalicelib/pages/dashboard");
 async function main() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "forms-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-  const names = ["csv.js", "text.js", "drafts.js", "payout_rows.js", "refresh.js", "attention.js"];
+  const names = ["vendor.js", "csv.js", "text.js", "drafts.js", "payout_rows.js", "refresh.js", "attention.js"];
   for (const name of names) fs.copyFileSync(path.join(PAGES, name), path.join(folder, name));
   const found = Object.assign({}, ...(await Promise.all(names.map((name) => import(path.join(folder, name))))));
   fs.rmSync(folder, { recursive: true });

@@ -34,7 +34,7 @@ BODY, SECRET = b'{"event":"payment.confirmed"}', "whsec_of_a_test"
 
 def program(person: Person, language: str, name: str) -> list[str]:
     """The command that runs a program, as it is shown."""
-    person.page.get_by_label("Language").select_option(language)
+    person.page.get_by_label("Programming language").select_option(language)
     return [*LANGUAGES[language], person.page.locator(f"[aria-labelledby=snippet-{name}] pre").inner_text()]
 
 
@@ -223,3 +223,26 @@ def test_a_webhook_has_its_events_changed(developer: Person) -> None:
     developer.sees("webhook.failing")
     (webhook,) = developer.call("GET", "/v1/webhook")
     assert (webhook["events"], webhook["isActive"]) == (["webhook.failing"], True)
+
+
+def test_a_platform_is_created_with_a_key_shown_once_admitted_by_a_client_id_and_revoked(developer: Person) -> None:
+    developer.at("/platforms").heading("Platforms").sees("No platforms yet")
+    developer.click("New platform").fill("Name", "Market <b>").fill("E-mail for support requests", "market").click("Create platform")
+    expect(developer.page.get_by_label("E-mail for support requests")).to_have_attribute("aria-invalid", "true")
+    developer.fill("E-mail for support requests", "help@market.example").click("Create platform").sees("shown only this once")
+    key, platform_id = developer.page.locator("dialog code").all_inner_texts()
+    developer.click("Close").sees("help@market.example").sees(f"{key[:13]}…")
+    expect(developer.page.locator("body")).not_to_contain_text(key)
+    row = developer.page.locator("tbody tr", has_text="Market <b>")
+    expect(row).not_to_contain_text("Shop")
+    save(developer.at("/clients").click("Settings").fill("Platform that may link it", platform_id))
+    developer.at("/platforms")
+    expect(row).to_contain_text("Shop")
+    links = f"{developer.stack.pay_url}/v2/orchestrators/client-ids"
+    (client,) = developer.call("GET", "/v1/client-ids")
+    as_platform = {"x-orchestrator-key": key}
+    assert requests.post(links, json={"clientId": client["clientId"]}, headers=as_platform, timeout=patience(10)).status_code == 201
+    developer.click("Revoke").sees("The key of Market <b> is refused from now on")
+    developer.page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    developer.sees("No platforms yet")
+    assert requests.get(links, headers=as_platform, timeout=patience(10)).status_code == 401

@@ -177,3 +177,10 @@ def test_a_webhook_is_looked_at_until_it_answers_is_off_or_is_gone() -> None:
     tries = [("10", 200, True), ("10", 404, True), ("10", 502, False), ("10", 429, False), ("10", None, False), ("08", 200, False)]
     cases = [[[{"attempts": []}, {"attempts": [{"at": f"2026-03-15T{hour}:00:00Z", "status": status}]}], since] for hour, status, _ in tries]
     assert asked("hasAnswered", *cases) == [answered for *_, answered in tries]
+
+
+def test_a_shortened_address_stays_in_one_line_and_no_other_invisible_letter_does() -> None:
+    (short,) = asked("short", PAYEE)
+    assert short == f"{PAYEE[:8]}…\u2060{PAYEE[-6:]}"
+    texts = {short: short, "a\u2060b": "a\ufffdb", "…\u200b": "…\ufffd", "…\u2060\u2060x": "…\u2060\ufffdx"}
+    assert asked("clean", *texts) == list(texts.values())

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 READS = {
     "requests": "GET /v2/request", "links": "GET /v2/secure-payments", "payments": "GET /v2/payments",
-    "mispayments": "GET /v1/webhook/events", "keys": "GET /v1/api-keys", "clients": "GET /v1/client-ids",
+    "mispayments": "GET /v1/webhook/events", "keys": "GET /v1/api-keys", "clients": "GET /v1/client-ids", "platforms": "GET /v2/orchestrators",
     "webhooks": "GET /v1/webhook", "snippets": "GET /v1/client-ids", "payees": "GET /v1/payee-destination",
     "team": "GET /v1/members", "changes": "GET /v1/changes", "account": "GET /v1/account", "audit": "GET /v1/audit",
     "recurring": "GET /v2/payouts/recurring", "security": "GET /v1/auth/sessions", "status": "GET /v2/status",
@@ -41,6 +41,7 @@ OFFERED = (
     ("/recurring", "button", "New recurring payout", "POST /v2/payouts"),
     ("/keys", "button", "New API key", "POST /v1/api-keys"),
     ("/clients", "button", "New client ID", "POST /v1/client-ids"),
+    ("/platforms", "button", "New platform", "POST /v2/orchestrators"),
     ("/webhooks", "button", "New webhook", "POST /v1/webhook"),
     ("/team", "button", "Leave", "POST /v1/members/leave"),
     ("/team", "button", "Invite", "POST /v1/invitations"),

@@ -116,3 +116,13 @@ def test_a_slow_api_blocks_nothing(new_person: NewPerson) -> None:
     for each in waiting:
         each.continue_()
     person.heading("Payments").sees("No payments")
+
+
+def test_a_timeline_says_that_its_events_are_read_until_they_are(new_person: NewPerson) -> None:
+    person, waiting = new_person().register(), list[Route]()
+    made = person.call("POST", "/v2/secure-payments", {"requests": [item()], "reference": "INV-1"}, 201)
+    person.page.route("**/v1/webhook/events*", lambda route: waiting.append(route))
+    with person.page.expect_request("**/v1/webhook/events*"):
+        person.at(f"/request/{made['requestIds'][0]}").sees("Its events are being read…").sees("Created")
+    waiting.pop().continue_()
+    expect(person.page.locator("main")).not_to_contain_text("Its events are being read")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from infra.local.browser import PATIENT
+from infra.local.scenes_dashboard import POPULATED
 from infra.local.screens_dashboard import SCENES, answering, open_view
 from tests.pages.dashboard.test_files import LOCALES, MESSAGES
 from tests.support.patience import milliseconds
@@ -45,6 +46,21 @@ BROKEN = r"""(() => {
   return found;
 })()"""
 """Words that go on in the next line, in texts that are not addresses, hashes or ids."""
+DIVIDED = r"""(() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const [found, range] = [[], document.createRange()];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest(".visually-hidden, thead, option")) continue;
+    for (const { 0: short, index } of node.data.matchAll(/\w{8}…\u2060?\w{6}/g)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + short.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.push(short);
+    }
+  }
+  return found;
+})()"""
+"""Shortened addresses, hashes and ids that go on in the next line."""
 
 
 @pytest.fixture(scope="module", params=["en", "de"])
@@ -73,6 +89,29 @@ def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, language: str, nam
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 800})
         assert "[object" not in tab.title()
-        found[width] = [*tab.evaluate(SPILLS), *tab.evaluate(BROKEN)]
+        found[width] = [*tab.evaluate(SPILLS), *tab.evaluate(BROKEN), *tab.evaluate(DIVIDED)]
     tab.unroute_all(behavior="ignoreErrors")
     assert {width: each for width, each in found.items() if each} == {}
+
+
+def test_another_language_is_shown_at_once_with_nothing_left_of_the_one_before(browser: Browser) -> None:
+    """Each view says the same as when it is opened in that language."""
+    contexts = [browser.new_context(reduced_motion="reduce", locale=each) for each in ("en", "de")]
+    for context in contexts:
+        context.set_default_timeout(milliseconds())
+        context.add_init_script(PATIENT)
+        context.route("**/*", answering(POPULATED))
+    changed, german = (context.new_page() for context in contexts)
+    left = {}
+    for path in (path for path, button, answers in SCENES.values() if answers is POPULATED and not button):
+        open_view(german, path, "")
+        open_view(changed, path, "")
+        changed.locator(".person summary").click()
+        changed.get_by_label("Language", exact=True).first.select_option("de")
+        changed.get_by_label("Sprache", exact=True).first.wait_for()
+        changed.locator(".person summary").click()
+        left[path] = set(changed.inner_text("body").splitlines()) - set(german.inner_text("body").splitlines())
+        changed.evaluate("localStorage.clear()")
+    for context in contexts:
+        context.close()
+    assert {path: each for path, each in left.items() if each} == {}

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 OPEN = ("/sign-in", "/register", "/forgot", "/confirm#x", "/password#x", "/invitation#x")
 VIEWS = (
     "", "/requests", "/links", "/create", "/create?kind=held", "/create?kind=recurring", f"/payouts?walletAddress={WALLET}", "/payouts", "/recurring",
-    "/import", "/payments", "/mispayments", "/keys", "/clients", "/snippets", "/webhooks", "/payees", "/team", "/changes", "/account", "/security", "/audit", "/status", "/no-such-view",
+    "/import", "/payments", "/mispayments", "/keys", "/clients", "/platforms", "/snippets", "/webhooks", "/payees", "/team", "/changes", "/account", "/security", "/audit", "/status", "/no-such-view",
 )  # fmt: skip
 EVIL = """<img src=x onerror="window.ran=1">"><script>window.ran=1</script>'};window.ran=1;//"""
 
@@ -161,11 +161,26 @@ def test_it_speaks_the_language_of_the_browser_until_another_one_is_chosen(new_p
     german.register().at("/create").heading("Link erstellen").fill("Betrag", "1234,5").sees("1\u202f234,5")
     assert axe_findings(german.page) == []
     german.page.locator(".person summary").click()
-    german.choose("Sprache", "en").heading("Create a link")
+    german.page.evaluate("window.isTheSame = true")
+    german.choose("Sprache", "en").heading("Create a link").sees("1,234.5")
+    expect(german.page.get_by_label("Amount", exact=True)).to_have_value("1234,5")
+    assert german.page.evaluate("window.isTheSame") is True, "the page was not loaded again"
+    assert german.page.evaluate("document.title").startswith("Create a link")
     german.page.reload()
     german.heading("Create a link").fill("Amount", "1234,5").sees("1,234.5")
     assert german.page.evaluate("document.documentElement.lang") == "en"
     new_person(locale="fr").at("/sign-in").heading("Sign in")
+
+
+def test_a_language_whose_messages_do_not_come_is_said_and_changes_nothing(new_person: NewPerson) -> None:
+    person = new_person().at("/register").fill("E-mail address", "ann@shop.example")
+    person.page.route("**/de.*.json", lambda route: route.abort())
+    person.choose("Language", "de").sees("could not be reached").heading("Create an account")
+    expect(person.page.get_by_label("Language")).to_have_value("en")
+    person.page.unroute("**/de.*.json")
+    person.choose("Language", "de").heading("Konto erstellen")
+    expect(person.page.get_by_label("E-Mail-Adresse")).to_have_value("ann@shop.example")
+    person.complaints.clear()
 
 
 def test_no_view_asks_for_what_is_not_there_or_not_for_its_session(new_person: NewPerson) -> None:

@@ -13,6 +13,7 @@ from chalicelib.payments.recording.unmatched import LARGEST_PER_TOKEN, MAX_PER_K
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks.endpoints import flows as endpoints
+from chalicelib.webhooks.endpoints.records import Choices
 from chalicelib.webhooks.records import Event
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.memory_store import MemoryStore
@@ -205,7 +206,7 @@ def test_only_webhooks_that_name_it_receive_it() -> None:
         ("all", ("*",)), ("prefix", ("payment.*",)), ("named", ("payment.unexpected",)),
         ("both", ("*", "payment.unexpected")),
     ):  # fmt: skip
-        endpoints.register(world.services, world.actor, None, Mode.API_KEY, f"https://{name}.example/hook", events)
+        endpoints.register(world.services, world.actor, None, Mode.API_KEY, f"https://{name}.example/hook", Choices(events))
     shop.pay()
     shop.pay(1)
     world.drain()

@@ -18,7 +18,7 @@ from chalicelib.payments.scanning.first_block import first_cursor
 from chalicelib.platform.services import Services
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 from tests.fakes.world import START, World, draft, in_process_aws
 
 
@@ -83,9 +83,9 @@ def test_no_node_of_two_has_payments_passed_over_by_where_the_reading_begins(
     world.advance(1)
     world.chain.pay(payment.requests[0])
     pass_time(world, 9000)
-    honest, liar = world.chain, lie(world.chain)
+    liar = lie(world.chain)
     alone = world.services
-    world.services = served(alone, "sepolia", *((liar, honest) if is_first else (honest, liar)))
+    world.services = served_beside(alone, "sepolia", liar, is_first)
     with suppress(ChainUnavailable):
         world.scan()
     world.services = alone

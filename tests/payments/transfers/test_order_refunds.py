@@ -22,7 +22,7 @@ from chalicelib.payments.transfers.order_refunds import OrderRefund
 from chalicelib.webhooks.records import Event
 from tests.fakes.escrows import CONTRACTS
 from tests.fakes.event_bodies import assert_is_described
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served, served_beside
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import PAYEE, WALLET, World
 from tests.payments.recording.test_refunds import refund_of
@@ -84,8 +84,7 @@ def test_no_node_of_two_has_a_refund_offered_to_an_address_of_its_own(shop: Shop
     shop.pay()
     honest: Any = shop.world.chain
     liar = Liar(honest, payers_of=lambda paid: tuple(PaymentSender(OTHER, is_wallet=True) for _ in paid))
-    nodes = (liar, honest) if is_first else (honest, liar)
-    services = served(shop.world.services, shop.request.network, *nodes)
+    services = served_beside(shop.world.services, shop.request.network, liar, is_first)
     viewer = Viewer(shop.world.account_id, None)
     with pytest.raises(NodesDisagree):
         order_refunds.refund(services, shop.request.request_id, viewer, None, None)

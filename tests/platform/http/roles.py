@@ -31,7 +31,8 @@ _TECHNICAL = """
     create_api_key update_api_key revoke_api_key list_api_keys read_api_key create_client_id_by_session
     update_client_id_by_session revoke_client_id_by_session put_branding_by_session remove_branding_by_session
     put_domain_by_session remove_domain_by_session check_domain_by_session create_webhook toggle_webhook
-    rotate_webhook_secret delete_webhook test_webhook redeliver redeliver_failed create_orchestrator revoke_orchestrator
+    rotate_webhook_secret delete_webhook test_webhook redeliver redeliver_failed create_orchestrator list_orchestrators
+    revoke_orchestrator
 """
 _LOG = "read_audit"
 _PEOPLE = """

@@ -133,6 +133,7 @@ from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
 from chalicelib.webhooks.records import Event, EventVariant
+from chalicelib.webhooks.signature_keys.records import SignatureKey, SignatureKeys
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123_000, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -1069,6 +1070,7 @@ RECORDS: dict[str, Record] = {
     "transaction of the relayer, of several payers": replace(RELAYED, nonce=16, payers=("payer/0x01", "payer/0x02")),
     "transaction of the relayer that takes funds": replace(RELAYED, nonce=13, takes=TAKING, call_version=3),
     "stop": Stop(NOW, "a drill"),
+    "keys of signatures": SignatureKeys((SignatureKey(HASH[:43], HASH[:43], HASH, NOW),)),
     "request, to a name": replace(REQUEST, payee_name=PAYEE_NAME),
     "names of a call": ResolvedNames(HASH[:32], NOW, (Resolution("sepolia", WALLET, PAYEE_NAME),)),
 }

@@ -25,7 +25,7 @@ ADDED: dict[str, set[str]] = {
     "Circuit": {"is_notified"},
     "ClientId": {"may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
-    "Endpoint": {"secret_number", "is_confirmed"},
+    "Endpoint": {"secret_number", "is_confirmed", "http_signature"},
     "RelayedCall": {"many_open"},
     "RecurringPayment": {"by_account", "listed_at"},
     "RelayedTransaction": {"payers"},

@@ -9,8 +9,8 @@ OWNERS = "owners:write"
 APPROVES = "changes:write"
 """The scope to approve and to refuse changes that wait."""
 PEOPLES_SCOPES = (
-    "api_keys:read", "api_keys:write", "orchestrators:write", "members:read", "members:write", "account:read",
-    "account:write", "changes:read", APPROVES, OWNERS,
+    "api_keys:read", "api_keys:write", "orchestrators:read", "orchestrators:write", "members:read", "members:write",
+    "account:read", "account:write", "changes:read", APPROVES, OWNERS,
 )
 """The scopes of operations that only people call: no API key can have one of these."""
 
@@ -31,8 +31,8 @@ SCOPES_OF: dict[Role, tuple[str, ...]] = {
     ),
     Role.SUPPORT: (*_VIEWS, "secure_payments:write"),
     Role.DEVELOPER: (
-        *_VIEWS, "api_keys:read", "api_keys:write", "client_ids:write", "webhooks:write", "orchestrators:write",
-        "audit:read",
+        *_VIEWS, "api_keys:read", "api_keys:write", "client_ids:write", "webhooks:write", "orchestrators:read",
+        "orchestrators:write", "audit:read",
     ),
     Role.VIEWER: _VIEWS,
 }

@@ -26,7 +26,7 @@ from chalicelib.payments.requests.quotes.records import LockedRate
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.platform.outbound.lifi import RouterUnavailable
 from tests.fakes.bridge import Sent
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served, served_beside
 from tests.fakes.payment_intents import PAYER, PaymentIntents
 from tests.support.rehearsed import parts
 
@@ -164,8 +164,7 @@ def test_no_node_of_two_has_a_payment_valued_by_the_rate_of_a_deposit_that_did_n
     honest = payment_intents.bridge.destination
     fill = PaymentSender(locked.payer, is_wallet=False, bridged_from=locked.source, fill_key=locked.fill_key)
     liar = Liar(honest, payers_of=lambda paid, read=None: (fill,) * len(paid))
-    nodes = (liar, honest) if is_first else (honest, liar)
-    payment_intents.world.services = served(payment_intents.services, honest.network, *nodes)
+    payment_intents.world.services = served_beside(payment_intents.services, honest.network, liar, is_first)
     pay(payment_intents, intent.due)
     settle(payment_intents)
     assert payment_intents.loaded().paid in (0, DOLLAR * 100 // 105), "it waits, or counts for what it is worth"
@@ -184,8 +183,7 @@ def test_no_node_of_two_takes_the_rate_from_the_payment_that_it_is_locked_for(
     payment_intents.world.advance(600)
     honest = payment_intents.bridge.destination
     liar = Liar(honest, payers_of=lambda paid, read=None: (None,) * len(paid))
-    nodes = (liar, honest) if is_first else (honest, liar)
-    payment_intents.world.services = served(payment_intents.services, honest.network, *nodes)
+    payment_intents.world.services = served_beside(payment_intents.services, honest.network, liar, is_first)
     payment_intents.fill(sent, fee=0)
     settle(payment_intents)
     assert payment_intents.loaded().paid in (0, DOLLAR), "it waits, or counts for what was signed"

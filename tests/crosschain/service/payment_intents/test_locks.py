@@ -30,7 +30,7 @@ from chalicelib.platform.storage.sweeping import SweepIncomplete
 from tests.crosschain.service.payment_intents.test_accepting import accepted_with_permit
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, Interruption, Tripwire
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served, served_beside
 from tests.fakes.payment_intents import CONTRACT, EXECUTOR, HAD, PAYER, PaymentIntents
 from tests.fakes.world import WALLET
 from tests.support.rehearsed import parts
@@ -179,8 +179,7 @@ def test_one_node_of_two_does_not_end_a_payment_by_saying_that_its_tokens_are_go
     intent, honest = payment_intents.begun(), payment_intents.chain
     gone = Liar(honest, run_each=lambda sender, calls: tuple(StepResult(False, NOT_THE_OWNERS) for _ in calls))
     payment_intents.world.advance(LATER)
-    nodes = (gone, honest) if is_first else (honest, gone)
-    services = served(payment_intents.services, intent.network, *nodes)
+    services = served_beside(payment_intents.services, intent.network, gone, is_first)
     payment_intents.run(services)
     with pytest.raises(Locked):
         ask(payment_intents, services)

@@ -25,7 +25,7 @@ from chalicelib.relayer.records import CallStatus
 from chalicelib.relayer.tracking import track
 from tests.crosschain.service.router import diamond
 from tests.fakes.bridge import SOURCE, SOURCE_USDC
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 from tests.fakes.payment_intents import EXECUTOR, HAD, PAYER, POOL, PaymentIntents, check_conserved
 from tests.fakes.world import PlainSigningKeys
 
@@ -527,7 +527,7 @@ def test_no_node_alone_says_whether_the_bridge_may_take_the_tokens(allowance: in
         BaseUnits(10**18), {SOURCE_USDC: TokenReading(BaseUnits(HAD), BaseUnits(allowance))}, BaseUnits(10**9), 0, False
     )
     liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
-    payment_intents.world.services = served(services, SOURCE, *((liar, honest) if is_first else (honest, liar)))
+    payment_intents.world.services = served_beside(services, SOURCE, liar, is_first)
     payment_intents.settle(8)
     assert payment_intents.made["approve"] <= 1
     payment_intents.world.services = services

@@ -34,7 +34,7 @@ from tests.crosschain.service.router import diamond
 from tests.fakes.announcements import PAGE, SAFE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
 from tests.fakes.chain import SENDER, by_transaction
-from tests.fakes.lying_node import Liar, served
+from tests.fakes.lying_node import Liar, served_beside
 
 NOWHERE = "0x" + "ee" * 32
 OTHER = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -185,7 +185,7 @@ def check_frees_nothing(bridge: Bridge, is_first: bool, lie: Callable[[Any], Any
     honest: Any = bridge.world.services.chains.evm("base")
     liar = Liar(honest, sent_transaction=lambda tx_hash: lie(honest.sent_transaction(tx_hash)), **lies)
     true_services = bridge.world.services
-    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.world.services = served_beside(true_services, "base", liar, is_first)
     bridge.track()
     assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.SOURCE)
     assert not is_free(bridge, payment)
@@ -220,7 +220,7 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_newest_block_is
     hash = safe_tx_hash(8453, SAFE, proposed.transaction, proposed.terms)
     bridge.world.safes.known["base", hash] = proposed
     liar, true_services = Liar(honest, head=lambda: honest.head() + 10**6), bridge.world.services
-    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.world.services = served_beside(true_services, "base", liar, is_first)
     deadline = bridge.world.now + timedelta(hours=1)
     bridge.announce(payment, sent, tx_hash=None, safe_tx_hash=hash, deadline=deadline)
     bridge.world.services = true_services
@@ -249,7 +249,7 @@ def test_one_node_of_two_does_not_free_a_link_by_leaving_out_the_event_of_a_safe
     bridge.include(sent)
     honest.transactions[event.transaction_hash] = honest.transactions[sent.tx_hash]
     liar, true_services = Liar(honest, safe_event=lambda *args: None), bridge.world.services
-    bridge.world.services = served(true_services, "base", *((liar, honest) if is_first else (honest, liar)))
+    bridge.world.services = served_beside(true_services, "base", liar, is_first)
     bridge.track(130)
     assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
     assert not is_free(bridge, payment)
