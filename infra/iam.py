@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chalicelib.base.destinations import ROLE_PREFIX
 from chalicelib.base.lists import LISTS
 from infra import APP
 
@@ -67,6 +68,8 @@ class Access:
     """Its actions on the bucket of the archive."""
     mails: bool = False
     """Whether it sends e-mail."""
+    destinations: bool = False
+    """Whether it takes on the roles of merchants that send to their queues, topics and event buses."""
     signs: bool = False
     """Whether it signs transactions of the service's own account: with the key in KMS, or that for test networks."""
 
@@ -108,12 +111,14 @@ ACCESS = {
         consumes=("webhooks",),
         sends=("webhook-retries",),
         decrypts_for=("*",),
+        destinations=True,
     ),
     "retry_webhook": Access(
         tables={"webhooks": ("BatchGetItem", *_RECORDS), "keys": ("GetItem",)},
         consumes=("webhook-retries",),
         sends=("announcements", "webhooks", "webhook-retries"),
         decrypts_for=("*",),
+        destinations=True,
     ),
     "scan_chain": Access(
         tables={
@@ -337,6 +342,8 @@ def _statements(stage: str, function: str, access: Access) -> Iterator[dict[str,
         yield _secret(stage, "RpcUrls", "rpc-urls")
     if access.mails:
         yield _allow("Mail", ["ses:SendEmail"], _mail_resources(prefix))
+    if access.destinations:
+        yield _allow("Destinations", ["sts:AssumeRole"], [f"arn:aws:iam::*:role/{ROLE_PREFIX}*"])
     if access.signs:
         yield from _signing_key(stage)
         yield _secret(stage, "RelayerTestKey", "relayer-key")

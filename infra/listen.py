@@ -97,24 +97,25 @@ class Listener:
     def _forward(self, event: dict[str, Any]) -> None:
         for number, kind in enumerate((event["kind"], *event["variants"])):
             body = compact_json({**event["body"], "event": kind}).encode()
-            self._deliver(f"{event['id']}-{number}" if number else event["id"], kind, body)
+            self._deliver(event["id"], f"{event['id']}-{number}" if number else event["id"], kind, body)
 
-    def _deliver(self, delivery_id: str, kind: str, body: bytes) -> None:
+    def _deliver(self, event_id: str, delivery_id: str, kind: str, body: bytes) -> None:
         for attempt, delay in enumerate((0, *RETRIES)):
             self.sleep(delay)
-            outcome = self._post(delivery_id, attempt, body)
+            outcome = self._post(event_id, delivery_id, attempt, body)
             self.say(f"{kind} {delivery_id}: {outcome}")
             if outcome.startswith("2"):
                 return
         self.say(f"{kind} {delivery_id}: given up")
 
-    def _post(self, delivery_id: str, attempt: int, body: bytes) -> str:
+    def _post(self, event_id: str, delivery_id: str, attempt: int, body: bytes) -> str:
         """The status of the response, or why there was none."""
         headers = {
             "content-type": "application/json",
             **standard_headers(delivery_id, [self.secret], body, datetime.now(UTC)),
             **own_headers(_BRANDS, [self.secret], body),
             **{f"x-{brand}-delivery": delivery_id for brand in _BRANDS},
+            **{f"x-{brand}-event-id": event_id for brand in _BRANDS},
             **{f"x-{brand}-retry-count": str(attempt) for brand in _BRANDS},
         }
         send = partial(self.session.post, timeout=_SECONDS, allow_redirects=False)

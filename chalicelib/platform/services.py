@@ -15,6 +15,7 @@ from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import SafeService
 from chalicelib.platform.metrics import RPC_ERRORS, LineCounter, Metrics
 from chalicelib.platform.outbound.compliance import Compliance
+from chalicelib.platform.outbound.destination_sender import DestinationSender
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.outbound.prices import Prices
 from chalicelib.platform.outbound.sender import WebhookSender
@@ -43,6 +44,7 @@ class Services:
     compliance: Compliance
     router: Lifi
     sender: WebhookSender
+    destinations: DestinationSender
     txt_records: TxtRecords
     ses: Ses
     log: Logger
@@ -98,6 +100,7 @@ def assemble(settings: Settings) -> Services:
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
+        destinations=DestinationSender(demands_external_id=not settings.webhook_allow_loopback),
         txt_records=TxtRecords(),
         ses=Ses(settings.mail_sender, settings.brand, f"{prefix}-mails"),
         log=log,

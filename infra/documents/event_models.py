@@ -38,6 +38,7 @@ def _header(name: str, description: str, example: str, schema: dict[str, Any], r
 HEADERS = [
     _header("x-service-signature", "HMAC-SHA256 of the raw body", "5d1c" * 16, {"pattern": "^[0-9a-f]{64}$"}),
     _header("x-service-delivery", "The same for each attempt", "01JZ4PC7EXAMPLEDE11VERY001", {"minLength": 1}),
+    _header("x-service-event-id", "Of the event, the same at every webhook", "01JZ4PC7EXAMPLEEVENT", {"minLength": 1}),
     _header("x-service-retry-count", "0 for the first attempt", "0", {"pattern": "^[0-3]$"}),
     _header("x-service-test", "Sent with samples only", "true", {"const": "true"}, required=False),
     _header(

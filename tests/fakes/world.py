@@ -32,6 +32,7 @@ from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.outbound.destination_sender import DestinationSender
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.services import Services
 from chalicelib.platform.settings import Settings
@@ -54,6 +55,7 @@ from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.mails import FakeSes
 from tests.fakes.memory_dynamodb import MemoryDynamoDB
 from tests.fakes.memory_tables import Table
+from tests.fakes.merchant_aws import MerchantAws
 from tests.fakes.metrics import FakeMetrics
 from tests.fakes.objects import FakeObjects
 from tests.fakes.prices import FakePrices
@@ -224,6 +226,7 @@ class World:
         self.compliance = FakeCompliance()
         self.router = FakeRouter(self.clock)
         self.receiver = Receiver(self.clock)
+        self.merchants = MerchantAws()
         self.txt_records = FakeTxtRecords()
         self.ses = FakeSes(self.clock)
         self.queue = VirtualQueue(self.clock)
@@ -272,6 +275,7 @@ class World:
             compliance=self.compliance,
             router=self.router,
             sender=self.receiver,
+            destinations=DestinationSender(True, self.merchants.client),
             txt_records=self.txt_records,
             ses=self.ses,
             log=Logger(service="test", level="CRITICAL"),

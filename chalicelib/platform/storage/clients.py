@@ -4,7 +4,9 @@ import sys
 from functools import cache
 from typing import Any, cast
 
-SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sns", "sqs")
+from chalicelib.base.frozen import frozen
+
+SERVICES = ("dynamodb", "events", "kms", "s3", "secretsmanager", "sesv2", "sns", "sqs", "sts")
 THROTTLES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"}
 """What DynamoDB calls the refusals that are `Throttled`."""
 
@@ -25,8 +27,19 @@ CONTENTION = frozenset(
 """Codes of a transaction that another one holds up, or that an earlier attempt of the same has not ended."""
 
 
-def aws_client(service: str, attempts: int = 3) -> Any:
-    """A client of one of SERVICES, with the region and endpoint of the environment.
+@frozen
+class Keys:
+    """Credentials of a role."""
+
+    access_key: str
+    secret_key: str
+    token: str
+
+
+def aws_client(
+    service: str, attempts: int = 3, read_seconds: int = 5, region: str | None = None, keys: Keys | None = None
+) -> Any:
+    """A client of one of SERVICES, with the endpoint of the environment, and its region and credentials unless named.
 
     It is what `boto3.client` returns, less what costs CPU in every start or call: parameters are not validated, as
     typed code builds them; and the name that AWS is sent is one text, which botocore would otherwise assemble of a
@@ -39,14 +52,16 @@ def aws_client(service: str, attempts: int = 3) -> Any:
 
     config = Config(
         connect_timeout=2,
-        read_timeout=5,
+        read_timeout=read_seconds,
         retries={"mode": "standard", "total_max_attempts": attempts},
         parameter_validation=False,
         user_agent=f"payment-requests {service}",
     )
     session = get_session()  # one for each client, as it keeps the credentials that it finds first
     session.register_component("data_loader", _loader())
-    return Session(botocore_session=session).client(service, config=config)
+    if keys is not None:
+        session.set_credentials(keys.access_key, keys.secret_key, keys.token)
+    return Session(botocore_session=session).client(service, region_name=region, config=config)
 
 
 @cache

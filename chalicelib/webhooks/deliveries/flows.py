@@ -189,15 +189,22 @@ def _set_aside(services: Services, delivery: Delivery) -> None:
         store.change_all(services.store, [(delivery, rules.wait(delivery, services.clock()))])
 
 
-def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
+def _signed_headers(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> dict[str, str]:
     now = services.clock()
     secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
     headers = rules.delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
-    if endpoint.http_signature:
-        from chalicelib.webhooks.signature_keys import flows as signature_keys
+    if not endpoint.http_signature:
+        return headers
+    from chalicelib.webhooks.signature_keys import flows as signature_keys
 
-        headers |= signature_keys.sign(services, url_as_sent(endpoint.url), headers, body)
-    result = services.sender.post(endpoint.url, headers, body)
+    return headers | signature_keys.sign(services, url_as_sent(endpoint.url), headers, body)
+
+
+def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
+    if endpoint.destination is not None:
+        result = services.destinations.send(endpoint.destination, rules.message_of(delivery, body))
+    else:
+        result = services.sender.post(endpoint.url, _signed_headers(services, endpoint, delivery, body), body)
     log = services.log.info if result.delivered else services.log.warning
     log(
         "webhook attempt",
@@ -206,7 +213,7 @@ def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: byte
             "delivery_id": delivery.delivery_id,
             "event": delivery.kind,
             "attempt": delivery.attempt,
-            "host": urlsplit(endpoint.url).hostname,
+            "host": urlsplit(endpoint.url).hostname or endpoint.url,
             "status": result.status,
             "error": result.error,
             "duration_ms": result.duration_ms,

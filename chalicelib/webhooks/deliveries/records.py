@@ -66,7 +66,8 @@ class Delivery(Record):
     `due_at` is the time of the attempt. While a worker has claimed it, `leased_until` is its end, in shape 1
     `due_at`: a claim that changed that would write the index, too. `trying_since` is when the first attempt began, or
     when the delivery first waited for a webhook that does not answer. `attempts` are the newest ones that ended. With a
-    `person_id` the body is sealed, as that of its event. `is_public` is that of its webhook.
+    `person_id` the body is sealed, as that of its event. `is_public` is that of its webhook. `event_id` is None in
+    those that were stored without one.
     """
 
     KEY = KeyPattern(WEBHOOKS, "DELIVERY#{delivery_id:.64}", "DELIVERY")
@@ -88,6 +89,7 @@ class Delivery(Record):
     person_id: str | None = None
     is_public: bool = False
     leased_until: datetime | None = None
+    event_id: str | None = None
 
     @property
     def lease_end(self) -> datetime:

@@ -7,10 +7,12 @@
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.destinations import EventMessage
 from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
@@ -60,6 +62,7 @@ def deliveries_of(
             created_at=now,
             person_id=event.person_id,
             is_public=endpoint.is_public,
+            event_id=event.event_id,
         )
         for number, (kind, body) in enumerate(event.bodies)
         for endpoint in receivers(endpoints)
@@ -174,10 +177,26 @@ def delivery_headers(
     }
     for brand in brands:
         headers[f"x-{brand}-delivery"] = delivery.delivery_id
+        if delivery.event_id is not None:
+            headers[f"x-{brand}-event-id"] = delivery.event_id
         headers[f"x-{brand}-retry-count"] = str(delivery.attempt)
         if delivery.is_test:
             headers[f"x-{brand}-test"] = "true"
     return headers
+
+
+def message_of(delivery: Delivery, body: bytes) -> EventMessage:
+    """A delivery as it is put into a destination in AWS."""
+    text = body.decode()
+    return EventMessage(
+        message_id=delivery.delivery_id,
+        event_id=delivery.event_id or delivery.delivery_id,
+        kind=delivery.kind,
+        body=text,
+        request_id=json.loads(text).get("requestId"),
+        is_test=delivery.is_test,
+        created_at=delivery.created_at,
+    )
 
 
 def delivery_id_of(event: Event, number: int, endpoint: Endpoint) -> str:

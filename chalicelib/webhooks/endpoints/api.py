@@ -8,6 +8,7 @@ finds only what a client id alone has registered.
 from datetime import timedelta
 
 from chalicelib.base import ids
+from chalicelib.base.destinations import trust_policy
 from chalicelib.base.errors import Forbidden
 from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
@@ -41,11 +42,14 @@ def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
 
 def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
-    choices = Choices(body.events or ALL_EVENTS, body.httpSignature)
+    account = call.services.destinations.own_account() if body.roleArn is not None else ""
+    choices = Choices(body.events or ALL_EVENTS, body.httpSignature, body.roleArn)
     endpoint, secret = flows.register(
         call.services, call.actor, client_id, call.caller.mode, body.url, choices, call.source
     )
-    return schemas.WebhookCreated.of(endpoint, secret)
+    there = endpoint.destination
+    trust = {"trustPolicy": trust_policy(account, there.external_id)} if there is not None else {}
+    return schemas.WebhookCreated.of(endpoint, secret, **trust)
 
 
 def list_webhooks(call: Call[None, schemas.ClientIdChoice]) -> list[schemas.WebhookAnswer]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.destinations import check_destination
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.audit.rules import make_entry
@@ -38,10 +39,11 @@ def register(
     A KMS call, two reads and one transaction; reads and transaction again if another registration of the owner came
     first; one read more with `http_signature`. Raises BadRequest for a URL whose address must not be called, for a URL
     that this client id or the account has a webhook for already, for unknown events, and if the owner has
-    MAX_ENDPOINTS webhooks. `created_with` a client id alone, only its public webhooks are compared and counted.
+    MAX_ENDPOINTS webhooks. `created_with` a client id alone, only its public webhooks are compared and counted. Of an
+    ARN the role is checked in place of the address; raises Forbidden if a client id alone sends one.
     """
-    chosen = parse_events(choices.events)
-    services.sender.check(url)
+    chosen, is_arn = parse_events(choices.events), url.startswith("arn:")
+    _check_address(services, created_with, url, choices)
     now = services.clock()
     source = source or ids.Source(now, services.entropy)
     secret, webhook_id = ids.webhook_secret(source.entropy), ids.ulid(*source)
@@ -56,10 +58,25 @@ def register(
         events=chosen,
         created_with=created_with,
         http_signature=choices.http_signature,
+        role_arn=choices.role_arn,
+        external_id=ids.ulid(*source) + source.entropy(16).hex() if is_arn else None,
     )
     if endpoint.http_signature:
         signature_keys.ensure_key(services)
     return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
+
+
+def _check_address(services: Services, created_with: Mode, url: str, choices: Choices) -> None:
+    if not url.startswith("arn:"):
+        if choices.role_arn is not None:
+            raise BadRequest("roleArn: only the ARN of a queue, topic or event bus has one")
+        services.sender.check(url)
+    elif created_with is Mode.CLIENT_ID:
+        raise Forbidden("Only the account registers a destination in AWS: send an x-api-key, or sign in for a session")
+    elif choices.http_signature:
+        raise BadRequest("httpSignature: only requests to a URL are signed")
+    else:
+        check_destination(url, choices.role_arn)
 
 
 @retry_conflicts(_TRIES)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
+from chalicelib.base.destinations import Destination
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 from chalicelib.platform.access.modes import Mode
@@ -14,11 +15,12 @@ ALL_EVENTS = ("*",)
 
 @frozen
 class Choices:
-    """What a new webhook chooses: the kinds of events that it receives, and whether its attempts have the signature of
-    RFC 9421 as well."""
+    """What a new webhook chooses: the kinds of events that it receives, whether its attempts have the signature of
+    RFC 9421 as well, and of a destination in AWS its role."""
 
     events: Sequence[str] = ALL_EVENTS
     http_signature: bool = False
+    role_arn: str | None = None
 
 
 @frozen
@@ -29,14 +31,15 @@ class Endpoint(Record):
     `created_with` is the credential that it was registered with. A secret that was replaced is the
     `previous_ciphertext`, and holds beside the new one until `previous_until`. `secret_number` counts
     its secrets. `is_confirmed` once the account has confirmed one that is public. With `http_signature` its attempts
-    are also signed by the service's own key (webhooks/signature_keys).
+    are also signed by the service's own key (webhooks/signature_keys). With a `role_arn` the `url` is the ARN of a
+    queue, topic or event bus, to which that role sends under the `external_id`.
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
-    SHOWN = (*NAMED_BY, "events", "is_active", "secret_number", "is_confirmed", "http_signature")
+    SHOWN = (*NAMED_BY, "role_arn", "events", "is_active", "secret_number", "is_confirmed", "http_signature")
     SWITCHED_BY = ("is_active", "is_confirmed")
 
     webhook_id: str
@@ -53,12 +56,21 @@ class Endpoint(Record):
     secret_number: int = 1
     is_confirmed: bool = False
     http_signature: bool = False
+    role_arn: str | None = None
+    external_id: str | None = None
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """The encrypted secrets that sign at this time: the replaced one as long as it holds, then the current one."""
         if self.previous_ciphertext is None or self.previous_until is None or now >= self.previous_until:
             return (self.secret_ciphertext,)
         return self.previous_ciphertext, self.secret_ciphertext
+
+    @property
+    def destination(self) -> Destination | None:
+        """Where it is in AWS; None if it has a URL."""
+        if self.role_arn is None or self.external_id is None:
+            return None
+        return Destination(self.url, self.role_arn, self.external_id)
 
     @property
     def owner(self) -> str:

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, StringConstraints, model_validator
 
+from chalicelib.base.destinations import PATTERN as DESTINATION
+from chalicelib.base.destinations import ROLE_PATTERN as ROLE
 from chalicelib.platform.http.fields import WHOLE, form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 from chalicelib.platform.outbound.sender import MAX_URL_LENGTH
@@ -17,7 +19,8 @@ Events = Annotated[
 ]
 
 _MOST_SHOWN = 100  # characters of an unknown field
-_URL = r"^[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!\x22$-\[\]-~]*)?$"
+_HTTPS = r"[hH][tT][tT][pP][sS]://(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z._-]+)(:[0-9]{1,5})?([/?][!\x22$-\[\]-~]*)?"
+_URL = rf"^({_HTTPS}|{DESTINATION})$"
 
 
 class ClientIdChoice(Input):
@@ -32,7 +35,13 @@ class ClientIdChoice(Input):
 
 class CreateWebhook(ClientIdChoice):
     url: Annotated[str, StringConstraints(min_length=1), form(_URL, "webhook-url", maxLength=MAX_URL_LENGTH)] = Field(
-        description="https, reachable from the internet"
+        description="https, reachable from the internet; or, with roleArn, the ARN of an SQS queue, an SNS topic or an "
+        "EventBridge event bus in an AWS account of yours"
+    )
+    roleArn: Annotated[str, form(f"^{ROLE}$")] | None = Field(
+        None,
+        description="Of an ARN: the role, in the AWS account of the destination, that may send to it and trusts this "
+        "service by the answer's trustPolicy",
     )
     events: Events | None = Field(
         default_factory=unsent,
@@ -92,19 +101,26 @@ class RotateSecret(Input):
     )
 
 
-class WebhookCreated(Output):
-    """With the signing secret, which no other response has."""
-
+class _Secret(Output):
     id: str
     secret: str
     standardSecret: str = Field(description="The same secret as libraries of Standard Webhooks take it")
 
     @classmethod
-    def of(cls, endpoint: Endpoint, secret: str) -> Self:
-        return cls.from_record(endpoint, id=endpoint.webhook_id, secret=secret, standardSecret=standard_secret(secret))
+    def of(cls, endpoint: Endpoint, secret: str, **others: Any) -> Self:
+        standard = standard_secret(secret)
+        return cls.from_record(endpoint, id=endpoint.webhook_id, secret=secret, standardSecret=standard, **others)
 
 
-class SecretRotated(WebhookCreated):
+class WebhookCreated(_Secret):
+    """With the signing secret, which no other response has."""
+
+    trustPolicy: dict[str, Any] = Field(
+        default_factory=unsent, description="Of a destination in AWS: the trust policy that its role has to have"
+    )
+
+
+class SecretRotated(_Secret):
     """With the new signing secret, which no other response has."""
 
     previousUntil: str | None = Field(description="Until when the secret before holds as well; null if it has ended")
@@ -123,10 +139,16 @@ class WebhookAnswer(Output):
     confirmed: bool = Field(description="Whether it gets personal data, which false empties in its events")
     httpSignature: bool = Field(description="Whether each attempt also has a signature of RFC 9421")
     createdAt: str
+    roleArn: str = Field(default_factory=unsent, description="Of a destination in AWS: the role that sends to it")
+    externalId: str = Field(
+        default_factory=unsent, description="Of a destination in AWS: the external id under which its role is taken on"
+    )
 
     @classmethod
     def of(cls, endpoint: Endpoint) -> Self:
-        return cls.from_record(endpoint, id=endpoint.webhook_id, confirmed=endpoint.gets_personal_data)
+        there = endpoint.destination
+        role = {"roleArn": there.role_arn, "externalId": there.external_id} if there is not None else {}
+        return cls.from_record(endpoint, id=endpoint.webhook_id, confirmed=endpoint.gets_personal_data, **role)
 
 
 class WebhookDeleted(Output):
