@@ -85,6 +85,7 @@ REHEARSALS = [
     "pages/test_scenes.py",
     "pages/test_sequences.py",
     "pages/test_walletconnect.py",
+    "webhooks/test_signed_by_stack.py",
     "webhooks/test_simulation.py",
 ]
 """What builds packages and deploys whole stages, runs the README's commands, the benchmarks and the simulations of load,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from http_message_signatures import HTTPMessageSignaturesException
 
 from chalicelib.platform.access.modes import Mode
@@ -21,8 +20,6 @@ from chalicelib.webhooks.signature_keys import flows as signature_keys
 from chalicelib.webhooks.signature_keys.schemas import PublicKey
 from tests.docs.documents import DOCS
 from tests.fakes.world import World
-from tests.local.running import SHARED, SharedStack
-from tests.support.patience import patience, wait_for
 from tests.webhooks.inbox import Inbox, Received
 
 SIGNED = ("content-digest", "signature-input", "signature")
@@ -213,24 +210,6 @@ def test_without_the_choice_nothing_of_it_is_sent_and_it_can_be_changed(sending:
     sampled(sending)
     found = [{*SIGNED} & each.headers.keys() for each in inbox.received]
     assert found == [set(), {*SIGNED}, {*SIGNED}, set()]
-
-
-@pytest.mark.xdist_group(SHARED)
-def test_a_delivery_of_the_local_stack_is_verified_by_the_keys_that_it_serves(
-    shared_stack: SharedStack, inbox: Inbox
-) -> None:
-    stack = shared_stack.description()
-    url, key = stack["base_url"], {"x-api-key": stack["api_key"]}
-    body = {"url": inbox.url, "httpSignature": True}
-    made = requests.post(f"{url}/v1/webhook", json=body, headers=key, timeout=patience()).json()
-    try:
-        sent = {"eventType": "payment.confirmed"}
-        requests.post(f"{url}/v1/webhook/test", json=sent, headers=key, timeout=patience()).raise_for_status()
-        wait_for(lambda: inbox.received)
-    finally:
-        requests.delete(f"{url}/v1/webhook/{made['id']}", headers=key, timeout=patience())
-    served = requests.get(f"{url}/.well-known/jwks.json", timeout=patience()).json()
-    verify_in_python(served, inbox.received[0])
 
 
 def test_the_thumbprint_is_that_of_the_example_in_rfc_8037() -> None:
