@@ -68,6 +68,8 @@ class GaslessPayment(Record):
     ended_at: datetime | None = None
     check_at: datetime | None = None
     """When it is looked at next; None unless it is signed and in no batch."""
+    is_public: bool = False
+    """Whether its request was created with a client id alone, which anybody may know."""
 
     @property
     def payer(self) -> str:

@@ -32,6 +32,7 @@ from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.records import Request
+from chalicelib.platform.access.modes import Mode
 from chalicelib.relayer.rules import SENT_BEFORE, signature_gas
 
 LIFETIME = timedelta(minutes=15)
@@ -162,6 +163,7 @@ def offer_payment(wish: Wish, now: datetime) -> GaslessPayment:
         gas_price=wish.price.gas_price,
         authorization=unsigned,
         created_at=now,
+        is_public=owed.request.created_with is Mode.CLIENT_ID,
     )
     return replace(made, authorization=replace(unsigned, nonce=terms_hash(made)))
 
@@ -254,20 +256,22 @@ def choose_payments(
     code, which may decide otherwise by then. Of each kind the one that has waited longest is the first.
 
     There is one batch in a minute, and a payment has fifteen. By chance an account's payments are not held up by those
-    of another one, nor those that go together by others, however many these are.
+    of another one, nor those that go together by others, nor those of requests that the account has created by those
+    of requests that anybody can create with its client id, however many these are.
     """
     accounts = sorted({each.account_id for each in payments})
     turn, account = divmod(chance, len(accounts))
     of_account = [each for each in payments if each.account_id == accounts[account]]
     ordered = sorted(of_account, key=lambda each: (each.check_at or each.created_at, each.payment_id))
-    kinds: tuple[list[GaslessPayment], list[GaslessPayment]] = ([], [])
+    kinds = dict[tuple[bool, bool], list[GaslessPayment]]()
     for each in ordered:
-        kinds[bool(each.reverts or each.runs_code or each.payer in alone)].append(each)
-    plain, single = kinds
-    if single and (turn % 2 or not plain):
-        return (single[0],)
+        is_single = bool(each.reverts or each.runs_code or each.payer in alone)
+        kinds.setdefault((is_single, each.is_public), []).append(each)
+    is_single, is_public = sorted(kinds)[turn % len(kinds)]
+    if is_single:
+        return (kinds[is_single, is_public][0],)
     found, size = list[GaslessPayment](), 0
-    for each in plain:
+    for each in (*kinds[False, is_public], *kinds.get((False, not is_public), ())):
         if size + size_of(each) <= _BATCH_BYTES:
             found.append(each)
             size += size_of(each)

@@ -10,6 +10,8 @@ from chalicelib.base.frozen import frozen, make_from
 from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.relayer.records import CallStatus, RelayedCall, RelayedTransaction
 
+OVERDUE_AFTER = timedelta(minutes=3)
+"""How old a transaction without an outcome is when what any node says of it counts: the first one may hide it."""
 SEARCHED_AFTER = timedelta(minutes=1)
 """How long a nonce is used, by what a node says, before its transaction is searched for: receipts may come late."""
 UNKNOWN_AFTER = timedelta(minutes=10)
@@ -45,7 +47,8 @@ class Step(StrEnum):
 
 @frozen
 class ChainState:
-    """What the node says of an account and of the receipts of its open transactions.
+    """What the nodes say of an account and of the receipts of its open transactions: the first one, and of those that
+    are overdue any.
 
     `receipts` are by hash. A block is deep enough with `confirmations`, itself included.
     """
@@ -57,7 +60,16 @@ class ChainState:
     @property
     def confirmed_to(self) -> int:
         """The newest block that is deep enough."""
-        return max(self.reading.head - self.confirmations + 1, 0)
+        return self.confirmed_below(self.reading.head)
+
+    @property
+    def used_at(self) -> int | None:
+        """The newest block by which a nonce is used that is used now; None if one node alone of several says so."""
+        return None if self.reading.is_of_one else self.reading.newest_head
+
+    def confirmed_below(self, head: int) -> int:
+        """The newest block that is deep enough if `head` is the newest of all."""
+        return max(head - self.confirmations + 1, 0)
 
 
 def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | None:
@@ -65,9 +77,19 @@ def receipt_of(transaction: RelayedTransaction, chain: ChainState) -> Receipt | 
     return next((chain.receipts[each] for each in transaction.hashes if each in chain.receipts), None)
 
 
-def is_nonce_used(transaction: RelayedTransaction, chain: ChainState) -> bool:
+def is_overdue(transaction: RelayedTransaction, now: datetime) -> bool:
+    """Whether what any node says of a transaction counts, and not only the first one."""
+    return now - transaction.created_at >= OVERDUE_AFTER
+
+
+def is_nonce_used(transaction: RelayedTransaction, chain: ChainState, now: datetime) -> bool:
     """Whether the nonce of a transaction is used, though there is no receipt of it."""
-    return receipt_of(transaction, chain) is None and transaction.nonce < chain.reading.nonce
+    return receipt_of(transaction, chain) is None and transaction.nonce < _next_nonce(transaction, chain, now)
+
+
+def _next_nonce(transaction: RelayedTransaction, chain: ChainState, now: datetime) -> int:
+    """The number of transactions of the account that are executed."""
+    return chain.reading.executed if is_overdue(transaction, now) else chain.reading.nonce
 
 
 def next_step(
@@ -81,15 +103,17 @@ def next_step(
 def _next_step(transaction: RelayedTransaction, chain: ChainState, stuck_after: timedelta, now: datetime) -> Step:
     receipt = receipt_of(transaction, chain)
     if receipt is not None:
-        return Step.PROVE if receipt.block_number <= chain.confirmed_to else Step.WAIT
-    is_used = transaction.nonce < chain.reading.nonce
+        head = chain.reading.newest_head if is_overdue(transaction, now) else chain.reading.head
+        return Step.PROVE if receipt.block_number <= chain.confirmed_below(head) else Step.WAIT
+    next_nonce = _next_nonce(transaction, chain, now)
+    is_used = transaction.nonce < next_nonce
     if is_used != (transaction.nonce_used_since is not None):
         return Step.NOTE_NONCE_USED if is_used else Step.NOTE_NONCE_FREE
     if transaction.nonce >= chain.reading.nonce + WINDOW:
         return Step.WAIT
     if transaction.signed_at is None:
         return Step.SIGN if now - transaction.created_at >= UNSIGNED_AFTER else Step.WAIT
-    is_next = transaction.nonce == chain.reading.nonce
+    is_next = transaction.nonce == next_nonce
     is_cheap = transaction.max_fee < chain.reading.base_fee + chain.reading.tip
     if now - transaction.signed_at >= stuck_after and not is_used and (is_next or is_cheap):
         return Step.REPLACE

@@ -81,7 +81,8 @@ def search_others(
     }
     if not wanted:
         return Conclusion((), replace(progress, searched_to=0))
-    used_at = max(each.nonce_used_at for each in wanted.values() if each.nonce_used_at is not None)
+    wanted = {nonce: _with_block(services, state, each) for nonce, each in wanted.items()}
+    used_at = max(each.nonce_used_at or state.reading.newest_head for each in wanted.values())
     end = min(used_at + state.confirmations, state.confirmed_to)  # a fork may have moved it by some blocks
     first = max(progress.searched_to, progress.unused_to) + 1
     first = first if first <= end else progress.unused_to + 1
@@ -98,6 +99,15 @@ def search_others(
     for nonce in wanted.keys() - {each.nonce for each, _ in finished}:
         _not_proven(services, state, wanted[nonce], Verdict.OPEN)
     return Conclusion(finished, replace(progress, searched_to=0) if finished else progress)
+
+
+def _with_block(services: Services, state: ChainState, transaction: RelayedTransaction) -> RelayedTransaction:
+    """A transaction with the block by which its nonce is used: by a later reading if one node alone said that, or one
+    said a block that no node has now."""
+    known = transaction.nonce_used_at
+    if state.used_at is None or (known is not None and known <= state.used_at):
+        return transaction
+    return services.store.write(replace(transaction, nonce_used_at=state.used_at))
 
 
 def _conclude_superseded(
@@ -150,7 +160,7 @@ def _not_proven(services: Services, state: ChainState, transaction: RelayedTrans
     now = services.clock()
     since = transaction.nonce_used_since or now
     if transaction.nonce_used_since is None:
-        services.store.write(replace(transaction, nonce_used_since=now, nonce_used_at=state.reading.head))
+        services.store.write(replace(transaction, nonce_used_since=now, nonce_used_at=state.used_at))
     if verdict is Verdict.CONTRADICTED or now - since >= following.UNKNOWN_AFTER:
         facts = {
             "network": transaction.network,

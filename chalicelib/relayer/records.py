@@ -125,11 +125,12 @@ class RelayedTransaction(Record):
     `max_fee` and `tip` are those that were offered last, per unit of gas. `hashes` are those of all that were signed,
     the last one of `raw` (0x hex), which is kept so that it can be sent again after a deep fork; there are none before
     `signed_at`. `nonce_used_since` is since when its nonce is used, as a node says, while nothing proves what became of
-    it, and `nonce_used_at` the newest block then. `closed_at` is set when the call has its final status. `call_version`
-    is the version of the call while it is open. It counts among the reverts (Reverts) of its `payers`, by their names
-    there, or if it has none of the account `account_id`, which was a payer's name before there could be several.
-    `is_counted` is whether the ledger of holdings has what it `moves`. With `delegate` the account delegates to that
-    contract by it, which takes the nonce after its own, too. `follows` is the key of the call that this one needs.
+    it, and `nonce_used_at` the newest block then that a node has, unless one alone of several has answered. `closed_at`
+    is set when the call has its final status. `call_version` is the version of the call while it is open. It counts
+    among the reverts (Reverts) of its `payers`, by their names there, or if it has none of the account `account_id`,
+    which was a payer's name before there could be several. `is_counted` is whether the ledger of holdings has what it
+    `moves`. With `delegate` the account delegates to that contract by it, which takes the nonce after its own, too.
+    `follows` is the key of the call that this one needs.
     """
 
     KEY = KeyPattern(PAYMENTS, "RELAYER#{network}#{sender}", "NONCE#{nonce:012}")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
@@ -22,8 +23,8 @@ from chalicelib.base.money import parse_amount
 from chalicelib.chains.catalogue.networks import find_network as network_named
 from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree
-from chalicelib.chains.nodes.nodes import every_node
-from chalicelib.chains.nodes.readings import AccountReading
+from chalicelib.chains.nodes.nodes import answer_or_none, every_node
+from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
@@ -79,15 +80,14 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
     if signer is None and not store.transactions_from(services.store, network, sender, progress.open_from, 1):
         return False
     reading, first = chain.read_account(sender), _first_open(services, progress)
-    if reading.nonce <= progress.open_from or not (first or progress.open_from):
-        confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
-        progress = replace(progress, unused_to=max(progress.unused_to, confirmed_to))
+    if not reading.is_of_one and (reading.executed <= progress.open_from or not (first or progress.open_from)):
+        progress = replace(progress, unused_to=max(progress.unused_to, _confirmed_for_all(services, network, reading)))
     try:
         is_low = signer is not None and _is_low(services, network, reading)
         progress = services.store.write(replace(progress, checked_at=now, has_low_balance=is_low))
     except WriteConflict:
         return False  # another check has just begun
-    if reading.nonce < progress.open_from:
+    if reading.executed_for_all < progress.open_from:
         progress = _reopen(services, chain, reading, progress)
         first = _first_open(services, progress)
     is_full = len(first) == following.WINDOW
@@ -105,8 +105,9 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
     open_from = still_open[0] if still_open else first[-1].nonce + 1 if first else progress.open_from
     if (block := closed.get(open_from - 1)) is not None:  # the next nonce is in no block before that
         after = replace(after, unused_to=max(after.unused_to, block - 1))
-    if still_open and reading.nonce < open_from:  # a fork gave a nonce back that nobody's transaction has now
-        facts = {"network": network, "sender": sender, "nonce": open_from, "missing": reading.nonce}
+    missing = reading.executed_for_all
+    if still_open and missing < open_from:  # a fork gave a nonce back that nobody's transaction has now
+        facts = {"network": network, "sender": sender, "nonce": open_from, "missing": missing}
         services.log.error("transaction is stuck", extra=facts)
     after = replace(after, open_from=open_from)
     if after != progress:
@@ -129,7 +130,7 @@ def _reopen(
     A node that is only late has not read to the depth at which their calls were finished: then nothing is done.
     """
     network, now = progress.network, services.clock()
-    confirmed_to = ChainState(reading, {}, _confirmations(services, network)).confirmed_to
+    confirmed_to = _confirmed_for_all(services, network, reading)
     try:
         nonce = agree(chain, lambda node: node.transaction_count(progress.sender, confirmed_to)).value
     except ChainUnavailable as error:
@@ -221,18 +222,20 @@ def _advance_transactions(
     hashes = [tx_hash for each in transactions for tx_hash in each.hashes]
     receipts = chain.receipts_of(hashes) if hashes else {}
     state = ChainState(reading, receipts, _confirmations(services, network))
+    if reading.others and (overdue := [each for each in transactions if following.is_overdue(each, now)]):
+        state = replace(state, receipts=_receipts_of_all(chain, state, overdue))
     stuck_after = timedelta(seconds=services.settings.relayer_stuck_seconds)
     by_step: dict[Step, list[RelayedTransaction]] = {step: [] for step in Step}
     for each in transactions:
         by_step[following.next_step(each, state, stuck_after, now, signer is not None)].append(each)
-    used_up = [each for each in transactions if following.is_nonce_used(each, state)]
+    used_up = [each for each in transactions if following.is_nonce_used(each, state, now)]
     finished = proving.conclude_deep(services, chain, state, by_step[Step.PROVE])
     search = proving.search_others(services, chain, state, progress, used_up)
     closed = _close(services, chain, state, [*finished, *search.finished])
     for each in by_step[Step.NOTE_NONCE_USED]:
         facts = {"network": network, "nonce": each.nonce, "call": each.call_key}
         services.log.warning("nonce used without a receipt", extra=facts)
-        services.store.write(replace(each, nonce_used_since=now, nonce_used_at=reading.head))
+        services.store.write(replace(each, nonce_used_since=now, nonce_used_at=state.used_at))
     for each in by_step[Step.NOTE_NONCE_FREE]:
         services.store.write(replace(each, nonce_used_since=None, nonce_used_at=None))
     if stopped_since(services) is not None:
@@ -254,6 +257,31 @@ def _advance_transactions(
     except WriteConflict:
         services.log.info("another check was faster", extra={"network": network})
     return search.progress, closed
+
+
+def _receipts_of_all(
+    chain: "EvmChain", state: ChainState, overdue: Sequence[RelayedTransaction]
+) -> dict[str, Receipt]:
+    """The receipts that the first node has, and of overdue transactions those of the others too, where the first one
+    has none that is deep enough: of each the one in the lowest block. One request to each that answers, if any is
+    overdue. None of them is an outcome (proving.py)."""
+    found = dict(state.receipts)
+    hashes = [
+        tx_hash
+        for each in overdue
+        for tx_hash in each.hashes
+        if tx_hash not in found or found[tx_hash].block_number > state.confirmed_to
+    ]
+    for node in every_node(chain) if hashes else ():
+        for tx_hash, receipt in (answer_or_none(partial(node.receipts_of, hashes)) or {}).items():
+            if tx_hash not in found or receipt.block_number < found[tx_hash].block_number:
+                found[tx_hash] = receipt
+    return found
+
+
+def _confirmed_for_all(services: Services, network: str, reading: AccountReading) -> int:
+    """The newest block that is deep enough for every node."""
+    return ChainState(reading, {}, _confirmations(services, network)).confirmed_below(reading.oldest_head)
 
 
 def _confirmations(services: Services, network: str) -> int:
@@ -322,12 +350,12 @@ def _skip_used_nonces(services: Services, lost: RelayedTransaction, nonce: int) 
 def _is_low(services: Services, network: str, reading: AccountReading) -> bool:
     """Whether an account has less for gas than RELAYER_LOW_BALANCES allows, or else the network's limit."""
     lowest = services.settings.relayer_low_balances.get(network, relayer_limits(network).low_balance)
-    return reading.balance < parse_amount(lowest, rules.COIN_DECIMALS)
+    return reading.least_balance < parse_amount(lowest, rules.COIN_DECIMALS)
 
 
 def _watch(services: Services, network: str, signer: Signer, reading: AccountReading) -> None:
     """Logs a low balance, and a day's costs near their limit; alarms count these lines (metrics.py)."""
-    facts = {"network": network, "address": signer.address, "balance": str(reading.balance)}
+    facts = {"network": network, "address": signer.address, "balance": str(reading.least_balance)}
     services.log.info("relayer balance", extra=facts)
     if _is_low(services, network, reading):
         services.log.error("relayer balance is low", extra=facts)

@@ -196,6 +196,20 @@ def test_what_is_made_alone_has_half_of_the_batches_of_its_account_however_many_
     assert {rules.choose_payments(alone, chance, payers) for chance in range(4)} == {(alone[0],)}
 
 
+@pytest.mark.parametrize("kind", [{"runs_code": True}, {}])
+def test_payments_of_requests_that_anybody_can_create_leave_the_others_of_their_account_their_turns(
+    kind: dict[str, Any],
+) -> None:
+    """Whoever knows a client id creates requests that pay themselves, and pays them by as many wallets as they like."""
+    flood = [replace(signed(each), is_public=True, **kind) for each in range(200)]
+    own = replace(signed(200), **kind)
+    chosen = [rules.choose_payments([*flood, own], chance) for chance in range(100)]
+    assert sum(each[0] == own for each in chosen) == 50
+    assert sum(each[0] == flood[0] for each in chosen) == 50
+    if not kind:
+        assert {len(each) for each in chosen} == {20}, "those that go together fill the batch"
+
+
 def _of_another_payer(payment: GaslessPayment) -> GaslessPayment:
     return replace(payment, authorization=replace(payment.authorization, payer="0x" + "0d" * 20))
 

@@ -61,6 +61,18 @@ def test_at_the_beginning_of_a_chain_no_block_but_the_first_is_deep_enough() -> 
     assert [ChainState(reading, {}, depth).confirmed_to for depth in (9, 10, 11)] == [1, 0, 0]
 
 
+def test_what_another_node_says_counts_for_a_transaction_that_is_overdue() -> None:
+    """Three minutes after it was accepted."""
+    overdue, before = timedelta(minutes=3), timedelta(minutes=3) - MOMENT
+    further = AccountReading(200, 6, BaseUnits(0), BaseUnits(1), BaseUnits(1))
+    used, late = (replace(each, reading=replace(each.reading, others=(further,))) for each in (chain(), chain(receipt=receipt(91))))
+    assert [is_nonce_used(SIGNED, used, NOW + after) for after in (before, overdue)] == [False, True]
+    assert [step(SIGNED, late, after) for after in (before, overdue)] == [Step.WAIT, Step.PROVE]
+    reading = used.reading
+    assert (reading.executed, reading.executed_for_all, reading.newest_head, reading.oldest_head) == (6, 5, 200, 100)
+    assert used.used_at == 200 and replace(used, reading=replace(reading, is_of_one=True)).used_at is None
+
+
 def test_a_receipt_counts_for_more_than_nonces() -> None:
     taken = replace(SIGNED, nonce_used_since=NOW - DAYS)
     assert step(taken, chain(nonce=9, receipt=receipt())) is Step.PROVE
@@ -68,7 +80,7 @@ def test_a_receipt_counts_for_more_than_nonces() -> None:
 
 def test_a_nonce_that_is_used_without_a_receipt_is_noted_and_the_same_bytes_are_sent_for_ever() -> None:
     taken = chain(nonce=6)
-    assert step(SIGNED, taken) is Step.NOTE_NONCE_USED and is_nonce_used(SIGNED, taken)
+    assert step(SIGNED, taken) is Step.NOTE_NONCE_USED and is_nonce_used(SIGNED, taken, NOW)
     noted = replace(SIGNED, nonce_used_since=NOW)
     assert step(noted, taken, SENT_AGAIN_AFTER - MOMENT) is Step.WAIT
     for after in (SENT_AGAIN_AFTER, STUCK, DAYS):
@@ -76,7 +88,7 @@ def test_a_nonce_that_is_used_without_a_receipt_is_noted_and_the_same_bytes_are_
     assert step(noted, chain(base_fee=10**12, nonce=6), STUCK) is Step.SEND, "a higher fee changes nothing"
     assert step(noted, chain(), DAYS) is Step.NOTE_NONCE_FREE
     shallow = chain(nonce=6, receipt=receipt(91))
-    assert step(SIGNED, shallow) is Step.WAIT and not is_nonce_used(SIGNED, shallow)
+    assert step(SIGNED, shallow) is Step.WAIT and not is_nonce_used(SIGNED, shallow, NOW)
 
 
 def test_what_is_not_signed_is_left_to_the_worker_that_accepted_it_for_a_while() -> None:

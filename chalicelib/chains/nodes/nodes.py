@@ -116,7 +116,8 @@ class Nodes:
             raise ChainUnavailable(f"No {self.network} node answers")
         middle = (len(answers) - 1) // 2
         base_fee, tip = (sorted(prices)[middle] for prices in zip(*((a.base_fee, a.tip) for a in answers), strict=True))
-        return replace(answers[0], base_fee=base_fee, tip=tip, others=answers[1:])
+        is_of_one = len(answers) == 1 < len(self.nodes)
+        return replace(answers[0], base_fee=base_fee, tip=tip, others=answers[1:], is_of_one=is_of_one)
 
     def send_raw(self, signed: Sequence[str]) -> tuple[str | None, ...]:
         """Sends transactions to one node after the other, until one says nothing against any of them."""

@@ -37,7 +37,8 @@ class AccountReading:
     native coin per unit of gas.
 
     `nonce` is the number of its executed transactions: what is sent next has it. `base_fee` is that of the newest
-    block, 0 on networks without one, and `tip` what is suggested on top of it. `others` is what further nodes say.
+    block, 0 on networks without one, and `tip` what is suggested on top of it. `others` is what further nodes say;
+    `is_of_one` is whether one alone of several has answered.
     """
 
     head: int
@@ -46,11 +47,32 @@ class AccountReading:
     base_fee: BaseUnits
     tip: BaseUnits
     others: tuple["AccountReading", ...] = ()
+    is_of_one: bool = False
 
     @property
     def executed(self) -> int:
         """The number of transactions that are executed by what at least one node says."""
         return max(each.nonce for each in (self, *self.others))
+
+    @property
+    def executed_for_all(self) -> int:
+        """The number of transactions that are executed by what every node says."""
+        return min(each.nonce for each in (self, *self.others))
+
+    @property
+    def newest_head(self) -> int:
+        """The newest block that at least one node has."""
+        return max(each.head for each in (self, *self.others))
+
+    @property
+    def oldest_head(self) -> int:
+        """The newest block that every node has."""
+        return min(each.head for each in (self, *self.others))
+
+    @property
+    def least_balance(self) -> int:
+        """The least that one of the nodes says."""
+        return min(each.balance for each in (self, *self.others))
 
 
 @frozen

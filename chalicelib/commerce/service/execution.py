@@ -8,6 +8,7 @@ ever. So a process may die anywhere, two may work at once, and a caller may ask 
 """
 
 from dataclasses import replace
+from datetime import timedelta
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Undone
 from chalicelib.commerce.core.records import CommercePayment, OperationKind, PendingOperation
@@ -24,7 +25,6 @@ from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.keys.signer import NoRelayer
-from chalicelib.relayer.rules import SENT_BEFORE
 
 
 @retry_conflicts(5)
@@ -46,6 +46,7 @@ def execute(services: Services, owner: Owner, request_id: str, kind: OperationKi
     if payment.pending is not None:
         return replace(pending, transaction_hash=_hash_of(services, pending) or pending.transaction_hash)
     check_operator(services, payment)
+    _check_time(services, payment, kind)
     if BY_KIND[kind].takes_payer:
         _check_collects(services, payment, pending)
     return _submit_reserved(services, begin(services, payment, pending))
@@ -104,17 +105,21 @@ def _check_fee(services: Services, payment: CommercePayment, operation: Operatio
         )
 
 
+def _check_time(services: Services, payment: CommercePayment, kind: OperationKind) -> None:
+    """Raises Conflict if an operation that takes tokens may come too late for the escrow."""
+    if rules.takes_too_late(payment, kind, services.clock()):
+        seconds = int((rules.time_needed(kind) or timedelta()).total_seconds())
+        raise Conflict(f"Nothing was sent: less than {seconds} seconds are left in which the escrow takes it")
+
+
 def _check_collects(services: Services, payment: CommercePayment, pending: PendingOperation) -> None:
-    """Raises Conflict if the chain would refuse to take the payer's tokens now, or may in the block of the call, or if
-    any wallet may pay and the calls of this one wait. One call to the node; two reads at most if any wallet may pay.
+    """Raises Conflict if the chain would refuse to take the payer's tokens now, or if any wallet may pay and the calls
+    of this one wait. One call to the node; two reads at most if any wallet may pay.
 
     It is run before anything is reserved: anybody who knows a client id can send a signature that is not one, or name a
     wallet that has approved nothing or whose calls wait, and while such an authorization waited, the payer's own would
     be refused. The chain itself judges signatures, so those of contract wallets, too. Raises ChainUnavailable.
     """
-    if rules.takes_too_late(payment, pending.kind, services.clock()):
-        seconds = int(SENT_BEFORE.total_seconds())
-        raise Conflict(f"Nothing was sent: less than {seconds} seconds are left in which the escrow takes it")
     if payment.payer is None and pending.payer is not None:
         delay = find_delays(services, payment.network, [pending.payer])[pending.payer]
         if delay.reason is not None:

@@ -22,7 +22,7 @@ from chalicelib.platform.services import Services
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.custody import MOST_SPENDS, Custody, Next, approve, find_next
 from chalicelib.relayer.records import CallStatus, Taking
-from chalicelib.relayer.rules import Submission, SubmissionStatus
+from chalicelib.relayer.rules import SENT_BEFORE, Submission, SubmissionStatus
 
 RETURNED_AFTER = timedelta(minutes=30)
 """How long after its beginning a refund is tried whose tokens were taken, before the merchant has them back."""
@@ -123,8 +123,9 @@ def _go_on(services: Services, payment: CommercePayment, pending: PendingOperati
 
 
 def is_returned(payment: CommercePayment, pending: PendingOperation, now: datetime) -> bool:
-    """Whether the tokens that were taken go back to the merchant, and no refund is tried any more."""
-    is_late = is_too_late(payment, pending.kind, now) or now > pending.submitted_at + RETURNED_AFTER
+    """Whether the tokens that were taken go back to the merchant, and no refund is tried any more: so long before
+    its expiry that none is reverted for that."""
+    is_late = is_too_late(payment, pending.kind, now + SENT_BEFORE) or now > pending.submitted_at + RETURNED_AFTER
     return is_late or _count_calls(pending, SPEND) > MOST_SPENDS or pending.amount > payment.refundable
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 SUBMITTED_WITHIN = timedelta(hours=1)
 """How long it is tried to submit an operation, such as while the service's account cannot pay for gas."""
+REFUND_TAKES = timedelta(minutes=5)
+"""For a refund before its expiry: one transaction takes the tokens, and after its confirmations another one refunds
+them. Otherwise up to three would be paid for, and nothing be refunded."""
 TOO_LATE = "it could not be submitted in time, and nothing was sent"
 DAILY = timedelta(days=1)
 """How often the books of an open payment are compared with the escrow's, if nothing happens."""
@@ -147,9 +150,17 @@ def gives_up(payment: CommercePayment, pending: PendingOperation, now: datetime)
 
 
 def takes_too_late(payment: CommercePayment, kind: OperationKind, now: datetime) -> bool:
-    """Whether an operation takes the payer's tokens, and its time may be over when its block comes."""
-    last = last_moment(payment, kind)
-    return BY_KIND[kind].takes_payer and last is not None and now >= last - SENT_BEFORE
+    """Whether an operation takes tokens of a wallet, and its time may be over when its block comes."""
+    last, needs = last_moment(payment, kind), time_needed(kind)
+    return needs is not None and last is not None and now >= last - needs
+
+
+def time_needed(kind: OperationKind) -> timedelta | None:
+    """How long before its expiry an operation is begun that takes tokens of a wallet; None for one that takes none. A
+    capture is tried until the last second, as what is not captured is lost to the merchant."""
+    if kind is OperationKind.REFUND:
+        return REFUND_TAKES
+    return SENT_BEFORE if BY_KIND[kind].takes_payer else None
 
 
 def next_look(payment: CommercePayment, now: datetime) -> datetime | None:

@@ -177,7 +177,7 @@ def test_a_refund_takes_at_most_what_the_merchant_has_received_and_not_given_bac
         (OperationKind.AUTHORIZE, START + 10 * DAY - SENT_BEFORE),
         (OperationKind.CHARGE, START + 10 * DAY - SENT_BEFORE),
         (OperationKind.CAPTURE, START + 20 * DAY),
-        (OperationKind.REFUND, START + 30 * DAY),
+        (OperationKind.REFUND, START + 30 * DAY - 5 * MINUTE),
     ],
 )
 def test_an_operation_is_given_up_at_the_second_of_its_expiry_or_before_its_block_or_an_hour_after_it_was_asked_for(

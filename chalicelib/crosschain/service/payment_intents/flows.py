@@ -13,7 +13,7 @@ from chalicelib.chains.calldata.tokens import erc20, erc2612, permit2
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import PERMIT2, address_of
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.chains.nodes.agreement import read_agreed_code, read_agreed_wallet
+from chalicelib.chains.nodes.agreement import combine_answers, read_agreed_code, read_agreed_wallet
 from chalicelib.crosschain.service.payment_intents import rules, stages, store
 from chalicelib.crosschain.service.payment_intents.hints import queue_look
 from chalicelib.crosschain.service.payment_intents.locks import unlock_request
@@ -219,14 +219,25 @@ def _check_signature(services: Services, intent: PaymentIntent, signature: bytes
 
 
 def _check_allowance(services: Services, intent: PaymentIntent, allowed: Signed | None) -> None:
-    """Raises BadRequest unless Permit2 may take the tokens, or may once the approval that was signed is sent."""
+    """Raises BadRequest unless Permit2 may take the tokens, or may once the approval that was signed is sent, as all
+    nodes say; ChainUnavailable if they differ, as they do for a moment after an approval."""
     token, chain = rules.source_of(intent), services.chains.evm(intent.network)
-    reading = chain.read_wallet(intent.payer, [token.address], address_of(PERMIT2, intent.network))
-    holding = reading.tokens[token.address]
-    if holding.balance < intent.taking:
+    found = combine_answers(
+        chain,
+        lambda node: node.read_wallet(intent.payer, [token.address], address_of(PERMIT2, intent.network)),
+        lambda said: [each.tokens[token.address] for each in said],
+    ).value
+    has = [each.balance >= intent.taking for each in found]
+    may_take = [each.allowance >= intent.taking for each in found]
+    if not any(has):
         raise BadRequest(f"{intent.payer} does not have enough {token.symbol} on {intent.network}")
-    if holding.allowance >= intent.taking:
+    if all(has) and all(may_take):
         return
+    is_signed = allowed is not None and intent.token_permit is not None
+    if not all(has) or (any(may_take) and not is_signed):
+        raise ChainUnavailable(
+            f"The nodes of {intent.network} do not say the same of the payer's {token.symbol}: try again in a minute"
+        )
     if allowed is None or intent.token_permit is None:
         raise BadRequest(
             "Permit2 may not take the tokens: send approvalCalldata first, or sign approvalPermitPayload too and send "

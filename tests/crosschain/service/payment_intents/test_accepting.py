@@ -12,6 +12,7 @@ from eth_utils import keccak
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, Locked, NotFound
 from chalicelib.base.money import MAX_UINT256, BaseUnits
+from chalicelib.chains.nodes.accounts.balances import TokenReading, WalletReading
 from chalicelib.chains.nodes.nodes import NodesDisagree
 from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.checkout.pipeline import Prepared
@@ -37,8 +38,8 @@ from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
 from tests.fakes.bridge import SOURCE, SOURCE_USDC
 from tests.fakes.crash import Interruption
-from tests.fakes.lying_node import Liar, served
-from tests.fakes.payment_intents import CONTRACT, EXECUTOR, PAYER, RIGHT, WRONG, PaymentIntents
+from tests.fakes.lying_node import Liar, served, served_beside
+from tests.fakes.payment_intents import CONTRACT, EXECUTOR, HAD, PAYER, RIGHT, WRONG, PaymentIntents
 from tests.fakes.router import answer_of, deposit_of
 from tests.fakes.world import PlainSigningKeys
 
@@ -448,6 +449,45 @@ def test_no_node_alone_says_that_what_comes_back_to_a_contract_wallet_is_not_los
     payment_intents.world.services = served(true, network, liar, honest)
     with pytest.raises(NodesDisagree):
         payment_intents.offer()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(("balance", "allowance"), [(0, HAD), (HAD, 0)])
+def test_no_node_alone_says_that_a_payer_cannot_pay(
+    payment_intents: PaymentIntents, balance: int, allowance: int, is_first: bool
+) -> None:
+    offer, honest = payment_intents.offer(), payment_intents.chain
+    said = WalletReading(
+        BaseUnits(10**18), {SOURCE_USDC: TokenReading(BaseUnits(balance), BaseUnits(allowance))}, BaseUnits(1), 0, False
+    )
+    liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
+    true = payment_intents.services
+    payment_intents.world.services = served_beside(true, "base", liar, is_first)
+    with pytest.raises(ChainUnavailable, match="do not say the same of the payer's USDC"):
+        payment_intents.accept(offer.intent)
+    payment_intents.world.services = true
+    payment_intents.run_until_bridged(payment_intents.accept(offer.intent))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(("balance", "allowance", "why"), [(0, HAD, "does not have enough"), (HAD, 0, "may not take")])
+def test_no_node_alone_says_that_a_payer_can_pay(
+    payment_intents: PaymentIntents, balance: int, allowance: int, why: str, is_first: bool
+) -> None:
+    """The request would be locked for a payment that cannot be made."""
+    offer, honest = payment_intents.offer(), payment_intents.chain
+    payment_intents.balances[PAYER.lower()] = balance
+    payment_intents.allowances[PAYER.lower(), CONTRACT.lower()] = allowance
+    token = TokenReading(BaseUnits(HAD), BaseUnits(HAD))
+    said = WalletReading(BaseUnits(10**18), {SOURCE_USDC: token}, BaseUnits(1), 0, False)
+    liar = Liar(honest, read_wallet=lambda *args, **kwargs: said)
+    true = payment_intents.services
+    payment_intents.world.services = served_beside(true, "base", liar, is_first)
+    with pytest.raises(ChainUnavailable, match="do not say the same of the payer's USDC"):
+        payment_intents.accept(offer.intent)
+    payment_intents.world.services = true
+    with pytest.raises(BadRequest, match=why):
+        payment_intents.accept(offer.intent)
 
 
 @pytest.mark.parametrize("small", [0, 1])
