@@ -42,7 +42,7 @@ function Recurring() {
             html`<${Money} of=${row.amount} currency=${row.currency} /><p class="hint">${t(`create.${row.frequency}`)}${row.reference && html` · <${Name} of=${row.reference} />`}</p>`,
             html`<code title=${row.payee}>${short(row.payee)}</code><p class="hint">${t("held.from", { payer: short(row.payer) })}</p>`,
             t("recurring.of", { paid: row.processedPayments, total: row.totalPayments }), row.nextPaymentDate ? time(row.nextPaymentDate) : t("none"),
-            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureReason && html`<p class="problem">${clean(row.failureReason)}</p>`}`,
+            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureCode && html`<p class="problem">${t(`failure.${row.failureCode}`, { reason: clean(row.failureReason) })}</p>`}`,
             may("payouts:write") && OPEN.includes(row.status) && html`<div class="actions">
               ${row.status === "paused" && html`<${Form} send=${async () => { await call("PATCH", pathOf(row), { body: { action: "unpause" } }); again(); }} label=${t("recurring.resume")} quiet />`}
               <${Confirmed} label=${t("recurring.stop")} question=${t("recurring.stop.question", { amount: `${row.amount} ${row.currency}`, payee: short(row.payee) })} act=${() => stop(row)} done=${again} />

@@ -114,9 +114,9 @@ def test_a_paused_recurring_payout_says_why_and_is_resumed(new_person: NewPerson
     person = new_person().register()
     row = {**SCENES["dashboard-recurring"][2]["list_recurring"]["recurringPayouts"][3]}
     person.page.route("**/v2/payouts/recurring?*", lambda route: route.fulfill(json={"recurringPayouts": [row], "nextCursor": None}))
-    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureReason=None), route.fulfill(json={}))[1])
-    person.at("/recurring").sees("Insufficient token allowance").click("Resume").sees("Active")
-    expect(person.page.get_by_text("Insufficient token allowance")).to_have_count(0)
+    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureCode=None), route.fulfill(json={}))[1])
+    person.at("/recurring").sees("The payer allows too little of the token.").click("Resume").sees("Active")
+    expect(person.page.get_by_text("allows too little")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [320, 1280])
