@@ -19,6 +19,7 @@ const pathOf = ({ id }) => `/v2/payouts/recurring/${encodeURIComponent(id)}`;
 function Recurring() {
   const [isMaking, make] = useState(false);
   const [ended, end] = useState(/** @type {any} */ (null));
+  const [unsigned, sign] = useState(/** @type {any} */ (null));
   const [turn, setTurn] = useState(0);
   const load = async (/** @type {string} */ cursor) => {
     const { recurringPayouts, nextCursor } = await call("GET", `/v2/payouts/recurring${query({ limit: PAGE, cursor })}`);
@@ -44,6 +45,7 @@ function Recurring() {
             t("recurring.of", { paid: row.processedPayments, total: row.totalPayments }), row.nextPaymentDate ? time(row.nextPaymentDate) : t("none"),
             html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureCode && html`<p class="problem">${t(`failure.${row.failureCode}`, { reason: clean(row.failureReason) })}</p>`}`,
             may("payouts:write") && OPEN.includes(row.status) && html`<div class="actions">
+              ${row.status === "pending" && html`<button type="button" class="quiet" onClick=${() => sign(row)}>${t("recurring.sign.now")}</button>`}
               ${row.status === "paused" && html`<${Form} send=${async () => { await call("PATCH", pathOf(row), { body: { action: "unpause" } }); again(); }} label=${t("recurring.resume")} quiet />`}
               <${Confirmed} label=${t("recurring.stop")} question=${t("recurring.stop.question", { amount: `${row.amount} ${row.currency}`, payee: short(row.payee) })} act=${() => stop(row)} done=${again} />
             </div>`,
@@ -52,6 +54,7 @@ function Recurring() {
       `}
     <//>
     ${isMaking && html`<${NewRecurring} close=${() => { make(false); again(); }} />`}
+    ${unsigned && html`<${Unsigned} row=${unsigned} close=${() => { sign(null); again(); }} />`}
     ${ended && html`
       <${Dialog} title=${t("recurring.ended")} onClose=${() => end(null)}>
         <${Signing} transactions=${ended.transactions} currency=${ended.row.currency} signer=${ended.row.payer} label=${t("recurring.signer")} again=${t("recurring.before")} sent=${t("recurring.allowed")}>
@@ -117,6 +120,16 @@ function Terms({ tokens, done }) {
       </div>
       <${Field} label=${t("recurring.count")} inputmode="numeric" ...${common("totalPayments")} />
       <${Field} label=${t("reference")} ...${common("reference")} />
+    <//>
+  `;
+}
+
+/** @param {any} props What the payer of a recurring payout in the list still has to sign. */
+function Unsigned({ row, close }) {
+  const loaded = useLoad(() => call("GET", `${pathOf(row)}/permit`), [row.id]);
+  return html`
+    <${Dialog} title=${t("recurring.sign.of", { amount: `${row.amount} ${row.currency}`, payee: short(row.payee) })} onClose=${close}>
+      <${Loaded} of=${loaded}>${(/** @type {any} */ created) => html`<${Permit} created=${created} currency=${row.currency} payer=${row.payer} close=${close} />`}<//>
     <//>
   `;
 }
