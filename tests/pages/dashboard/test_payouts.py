@@ -96,7 +96,7 @@ def test_a_recurring_payout_is_signed_once_by_its_payer_and_stopped(new_person: 
     assert person.call("GET", "/v2/payouts/recurring")["recurringPayouts"] == []
     person.fill("Number of payments", "2").fill("First date", "2050-01-31").click("Go on to sign it").sees("Nothing is paid before the payer has signed")
     assert axe_findings(person.page) == []
-    person.click("Close").sees("Waits for its signature").click("Sign", "button").sees("Sign 1.5 fUSDC-sepolia to")
+    person.click("Close").sees("Not signed").click("Sign").sees("Sign 1.5 fUSDC-sepolia to")
     person.click("Use Test Wallet").sees("It was sent.")
     purse.says["eth_requestAccounts"] = {"result": [OTHER]}
     person.click("Sign by Test Wallet").sees("no other one can sign this")
