@@ -2,13 +2,14 @@
 
 from chalicelib.platform.http.view import Call
 from chalicelib.recurring import flows
-from chalicelib.recurring.responses import answer_changed, listed_answer, recurring_answer
+from chalicelib.recurring.responses import answer_changed, answer_created, listed_answer, recurring_answer
 from chalicelib.recurring.schemas import (
     ActivateRecurring,
     ChangeRecurring,
     RecurringActivated,
     RecurringAnswer,
     RecurringCancelled,
+    RecurringCreated,
     RecurringPage,
     RecurringQuery,
     RecurringResumed,
@@ -29,6 +30,11 @@ def list_recurring(call: Call[None, RecurringQuery]) -> RecurringPage:
 
 def get_recurring(call: Call[None, None]) -> RecurringAnswer:
     return recurring_answer(*flows.find(call.services, call.caller.owner, call.path["recurring_id"]))
+
+
+def read_permit(call: Call[None, None]) -> RecurringCreated:
+    created = flows.find_unsigned(call.services, call.caller.owner, call.path["recurring_id"])
+    return answer_created(created, call.services.settings.transaction_value_form)
 
 
 def change_recurring(call: Call[ChangeRecurring, None]) -> RecurringCancelled | RecurringResumed:

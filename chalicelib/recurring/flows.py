@@ -108,6 +108,17 @@ def find(services: Services, owner: Owner, recurring_id: str) -> tuple[Recurring
     return step.schedule, tuple(changed.get(each.number, each) for each in known)
 
 
+def find_unsigned(services: Services, owner: Owner, recurring_id: str) -> Created:
+    """A recurring payout that waits for its payer, with what the payer has to allow now. Two reads, one or two calls to
+    the node.
+
+    Raises NotFound, BadRequest if it was signed or has ended, ChainUnavailable if the node does not tell the allowance.
+    """
+    schedule = _check_payer(services, owner, store.recurring(services.store, recurring_id))
+    rules.check_unsigned(schedule)
+    return Created(schedule, _allowance(services, schedule))
+
+
 def list_own(
     services: Services, owner: Owner, cursor: str | None, limit: int
 ) -> tuple[list[RecurringPayment], str | None]:

@@ -52,6 +52,15 @@ NOT_RECORDED = "The payment was made, but the fee proxy of this network has no e
 TOO_LATE = "The permit of this recurring payment can be used no longer"
 SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
 
+FAILURES = {
+    SHORT_ALLOWANCE: "insufficient_allowance",
+    SHORT_BALANCE: "insufficient_funds",
+    NOT_RECORDED: "not_recorded",
+    TOO_LATE: "permit_over",
+}
+"""The codes of reasons; any other reason is what the contract or a node says of a payment that would revert."""
+REVERTED = "reverted"
+
 
 @frozen
 class Holdings:
@@ -131,6 +140,11 @@ def decide_step(schedule: RecurringPayment, facts: Facts, retry_after: timedelta
 def is_overdue(schedule: RecurringPayment, now: datetime) -> bool:
     """Whether the recorder should have found a payment by now."""
     return schedule.unrecorded_since is not None and now - schedule.unrecorded_since >= UNRECORDED_AFTER
+
+
+def failure_code(reason: str | None) -> str | None:
+    """The code of the reason for which a payment failed last."""
+    return None if reason is None else FAILURES.get(reason, REVERTED)
 
 
 def is_operators(reason: str) -> bool:

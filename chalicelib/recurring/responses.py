@@ -9,7 +9,7 @@ from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.http.schemas import iso_or_none
 from chalicelib.recurring.flows import Cancelled, Created
-from chalicelib.recurring.periods import period_due
+from chalicelib.recurring.periods import failure_code, period_due
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
 from chalicelib.recurring.schemas import (
     AllowanceAnswer,
@@ -59,6 +59,7 @@ def recurring_answer(schedule: RecurringPayment, periods: tuple[Period, ...]) ->
         payments=_payments(schedule, periods),
         failureCount=schedule.failures,
         failureReason=schedule.failure_reason,
+        failureCode=failure_code(schedule.failure_reason),
     )
 
 
@@ -78,6 +79,7 @@ def listed_answer(schedule: RecurringPayment) -> RecurringListed:
         processedPayments=schedule.processed,
         totalPayments=schedule.total,
         nextPaymentDate=iso(period_due(schedule)) if goes_on else None,
+        failureCode=failure_code(schedule.failure_reason),
     )
 
 

@@ -15,6 +15,10 @@ ROUTES = {
             "GET", "/v2/payouts/recurring", "list_recurring", (Mode.API_KEY, Mode.SESSION), scope="payouts:read"
         ),
         Operation("GET", "/v2/payouts/recurring/{recurring_id}", "get_recurring", CREDENTIALS, scope="payouts:read"),
+        Operation(
+            "GET", "/v2/payouts/recurring/{recurring_id}/permit", "read_permit", (Mode.API_KEY, Mode.SESSION),
+            scope="payouts:read", moves_money=True,
+        ),
         Operation("PATCH", "/v2/payouts/recurring/{recurring_id}", "change_recurring", CREDENTIALS, scope=_WRITE),
     ),
 }

@@ -16,9 +16,7 @@ def activate_schedule(schedule: RecurringPayment, signature: str, context: Event
 
     Raises BadRequest, also for a signature of another wallet, chain or permit.
     """
-    if schedule.status is not RecurringStatus.PENDING:
-        ended = {RecurringStatus.CANCELLED: "cancelled", RecurringStatus.COMPLETED: "completed"}
-        raise BadRequest(f"Recurring payment is already {ended.get(schedule.status, 'active')}")
+    check_unsigned(schedule)
     active = replace(schedule, status=RecurringStatus.ACTIVE, signature=_parse_signature(schedule, signature))
     step, request = with_request(active, context)
     after = replace(
@@ -28,6 +26,13 @@ def activate_schedule(schedule: RecurringPayment, signature: str, context: Event
         check_at=max(context.now, period_due(active)),
     )
     return replace(step, schedule=after)
+
+
+def check_unsigned(schedule: RecurringPayment) -> None:
+    """Raises BadRequest unless the recurring payout waits for the signature of its payer."""
+    if schedule.status is not RecurringStatus.PENDING:
+        ended = {RecurringStatus.CANCELLED: "cancelled", RecurringStatus.COMPLETED: "completed"}
+        raise BadRequest(f"Recurring payment is already {ended.get(schedule.status, 'active')}")
 
 
 def cancel_schedule(schedule: RecurringPayment, now: datetime) -> Step:

@@ -15,6 +15,7 @@ from chalicelib.recurring.periods import period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 
 Value = int | str | dict[str, str]
+FailureCode = Literal["insufficient_allowance", "insufficient_funds", "not_recorded", "permit_over", "reverted"]
 
 
 class PayoutRecurrence(Input):
@@ -144,6 +145,7 @@ class RecurringAnswer(Output):
     payments: list[PeriodPayment] = Field(description="Of each period that is paid")
     failureCount: int = Field(description="How often the next payment has failed in a row")
     failureReason: str | None = Field(description="Why it failed last; null if it did not")
+    failureCode: FailureCode | None = Field(description="The same as a code")
 
 
 class RecurringQuery(Input):
@@ -165,6 +167,7 @@ class RecurringListed(Output):
     totalPayments: int
     nextPaymentDate: str | None = Field(description="When the next one is due; null if none will be made")
     failureReason: str | None = Field(description="Why the next payment failed last; null if it did not")
+    failureCode: FailureCode | None = Field(description="The same as a code")
     createdAt: str
 
 

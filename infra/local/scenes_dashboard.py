@@ -75,13 +75,13 @@ def _link(number: int, status: str) -> dict[str, Any]:
 def _recurring(number: int, status: str, paid: int, **changes: Any) -> dict[str, Any]:
     money = {"amount": "2500", "currency": "USDC-base", "payee": PAYEE, "payer": _PAYER, "frequency": "MONTHLY"}
     counts = {"processedPayments": paid, "totalPayments": 12, "nextPaymentDate": ago(days=-number)}
-    about = {"id": f"R{number}", "status": status, "reference": _NAMES[number % 5], "failureReason": None}
+    about = {"id": f"R{number}", "status": status, "reference": _NAMES[number % 5], "failureCode": None}
     return {**about, **money, **counts, "createdAt": ago(days=number), "startDate": ago(days=30 * paid), **changes}
 
 
 _RECURRING = [
     *(_recurring(1, "active", 3), _recurring(3, "pending", 0), _recurring(4, "cancelled", 2, nextPaymentDate=None)),
-    _recurring(2, "paused", 5, failureReason="Insufficient token allowance", nextPaymentDate=None),
+    _recurring(2, "paused", 5, failureCode="insufficient_allowance", nextPaymentDate=None),
 ]
 
 

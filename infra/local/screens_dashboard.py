@@ -118,6 +118,7 @@ _DIALOGS = {
     "events-of-webhook": ("webhook/01ab", "Change the events", POPULATED),
     "replace-secret": ("webhook/01ab", "Replace the secret", POPULATED),
     "new-recurring": ("recurring", "New recurring payout", POPULATED),
+    "sign-recurring": ("recurring", "Sign", POPULATED),
     "stop-recurring": ("recurring", "Stop", POPULATED),
     "invite": ("team", "Invite", POPULATED),
     "approve": ("changes", "Approve", POPULATED),

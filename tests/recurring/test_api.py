@@ -138,6 +138,21 @@ def test_a_token_that_refuses_to_change_an_allowance_is_set_to_zero_first(new_sh
     assert approval(withdrawal) == (PROXY.lower(), 0) and approval(grant)[1] > 0
 
 
+def test_what_is_to_be_signed_is_answered_again_until_it_is_signed(new_shop: Shop, node: Node) -> None:
+    node.allowance = 0
+    created = made(new_shop)
+    path = f"/v2/payouts/recurring/{created['id']}/permit"
+    assert new_shop.api.get(path, new_shop.by_key).json == created
+    node.allowance = 10**30
+    allowed = new_shop.api.get(path, new_shop.by_key).json
+    assert allowed["transactions"] == [] and allowed["metadata"]["stepsRequired"] == 1
+    assert new_shop.api.get(path, Shop(new_shop.api).by_key).status == 404
+    assert new_shop.api.get(path, new_shop.by_client).status == 401
+    assert activate(new_shop, created["id"], SUBSCRIBER.sign_typed(allowed["recurringPaymentPermit"])).status == 201
+    refused = new_shop.api.get(path, new_shop.by_key)
+    assert (refused.status, refused.message) == (400, "Recurring payment is already active")
+
+
 def test_its_life_in_published_answers(new_shop: Shop, node: Node) -> None:
     node.allowance = 10**30
     created = made(new_shop)
@@ -158,6 +173,8 @@ def test_its_life_in_published_answers(new_shop: Shop, node: Node) -> None:
     save(loaded(name), status=RecurringStatus.PAUSED, processed=3, failures=3, failure_reason="Insufficient token allowance")
     shown = new_shop.get(f"/v2/payouts/recurring/{name}").json
     assert (shown["status"], shown["nextPaymentDate"], shown["failureCount"]) == ("paused", None, 3)
+    (listed,) = new_shop.api.get("/v2/payouts/recurring", new_shop.by_key).json["recurringPayouts"]
+    assert shown["failureCode"] == listed["failureCode"] == "insufficient_allowance"
     resumed = change(new_shop, name, "unpause").json
     metadata = {"processedPayments": 3, "totalPayments": 12, "nextPaymentDate": "2030-04-30T00:00:00.000Z"}
     assert resumed == {"id": name, "status": "active", "metadata": metadata}

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -25,6 +25,7 @@ from chalicelib.recurring.periods import (
     call_of,
     decide_refused,
     decide_step,
+    failure_code,
     hold_payment,
     is_due,
     is_paid,
@@ -35,6 +36,7 @@ from chalicelib.recurring.periods import (
     with_request,
 )
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
+from chalicelib.recurring.schemas import FailureCode
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.recurring import AMOUNT
@@ -158,6 +160,11 @@ def test_a_payment_whose_block_may_come_after_the_deadline_of_the_permit_is_not_
     ended = {"status": RecurringStatus.PAUSED, "failure_reason": TOO_LATE, "check_at": None}
     assert step.schedule == replace(unsent, **ended) and step.request is None and not step.records
     assert [each.kind for each in step.events] == ["payment.failed"] * has_request
+
+
+def test_each_reason_of_the_service_has_a_code_and_what_a_contract_says_has_one() -> None:
+    codes = {failure_code(each) for each in (SHORT_ALLOWANCE, SHORT_BALANCE, NOT_RECORDED, TOO_LATE, "ERC20: paused", NO_REASON)}
+    assert codes == set(get_args(FailureCode)) and failure_code(None) is None
 
 
 def test_after_the_deadline_of_its_permit_what_a_worker_may_have_submitted_is_waited_for_before_it_is_paused() -> None:

@@ -431,6 +431,10 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("GET", "/v2/payouts/recurring"): example(before=lambda owner, way: owner.payout(is_active=True)),
     ("GET", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
+    ("GET", "/v2/payouts/recurring/{recurring_id}/permit"): example(
+        {"recurring_id": lambda owner, way: owner.recurring.recurring_id},
+        before=lambda owner, way: owner.payout(is_active=False),
+    ),
     ("PATCH", "/v2/payouts/recurring/{recurring_id}"): example(ACTIVE_PAYOUT),
     ("POST", "/v2/commerce-payments/authorize/calldata"): example(body=a_commerce_payment),
     ("POST", f"{COMMERCE}/authorize"): example({

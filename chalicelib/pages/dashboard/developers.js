@@ -28,7 +28,7 @@ function Keys() {
       ${(/** @type {any[]} */ keys) => keys.length === 0
         ? html`<${Empty} title=${t("key.none")} text=${t("key.none.text")} />`
         : html`<${Table} caption=${t("nav.keys")} heads=${[t("label"), t("key.prefix"), t("key.scopes"), t("last.used"), t("state"), t("actions")]} rows=${keys.map((each) => ({ key: each.id, cells: [
-            html`<${Name} of=${each.label} />`, html`<code>${each.prefix}…</code>`, isLimited(each) ? html`<${Name} of=${each.scopes.join(", ")} />` : t("key.all"), time(each.lastUsedAt),
+            html`<${Name} of=${each.label} />`, html`<code>${each.prefix}…</code>`, isLimited(each) ? html`<ul class="scopes">${byResource(each.scopes).map((line) => html`<li key=${line}><${Name} of=${line} /></li>`)}</ul>` : t("key.all"), time(each.lastUsedAt),
             html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "off")}<//>`,
             may("api_keys:write") && html`<div class="actions"><button type="button" class="quiet" onClick=${() => change(each)}>${t("change")}</button>
               <${Confirmed} label=${t("revoke")} question=${t("key.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/api-keys/${each.id}`)} done=${loaded.again} /></div>`,
@@ -41,6 +41,12 @@ function Keys() {
 
 /** @param {any} key Whether it may do less than everything. */
 const isLimited = (key) => key.scopes.length > 0 && key.scopes.length < SCOPES.length;
+
+/** @param {string[]} scopes Each resource with its rights, such as "requests: read, write". */
+function byResource(scopes) {
+  const pairs = scopes.map((each) => each.split(":"));
+  return [...new Set(pairs.map(([resource]) => resource))].map((name) => `${name}: ${pairs.filter(([resource]) => resource === name).map(([, right]) => right).join(", ")}`);
+}
 
 /** @param {any} key What the form begins with, for a key or for a new one. */
 const draftOf = (key) => ({
@@ -99,7 +105,7 @@ function KeyForm({ of: key, label, send }) {
 function Clients() {
   const loaded = useLoad(() => call("GET", "/v1/client-ids"), []);
   const [isMaking, make] = useState(false);
-  const [changed, change] = useState("");
+  const [changed, change] = useState(/** @type {any} */ (null));
   const add = may("client_ids:write") && html`<button type="button" class="action" onClick=${() => make(true)}>${t("client.new")}</button>`;
   const isOpen = (/** @type {any} */ each) => each.allowedDomains.length > 0 && each.allowedPayees === null && !each.payeeDestinationId && each.status === "active";
   return html`
@@ -112,10 +118,10 @@ function Clients() {
             html`<${Name} of=${each.label} />`, html`<${Copy} text=${each.clientId} />`, html`<${Name} of=${each.allowedDomains.join(", ") || t("client.servers")} />`,
             isOpen(each) ? html`<${Badge} kind="bad">${t("client.unlimited")}<//>` : t("client.limited"), html`<${Badge} kind=${each.status === "active" ? "good" : "bad"}>${t({ active: "active", inactive: "off" }[/** @type {string} */ (each.status)] ?? "ended")}<//>`,
             each.status !== "revoked" && html`<div class="actions"><${Link} view="branding" id=${each.id}>${t("nav.branding")}<//>
-              ${may("client_ids:write") && html`<button type="button" class="quiet" onClick=${() => change(each.id)}>${t("client.settings")}</button><${Confirmed} label=${t("revoke")} question=${t("client.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/client-ids/${each.id}`)} done=${loaded.again} />`}</div>`,
+              ${may("client_ids:write") && html`<button type="button" class="quiet" onClick=${() => change(each)}>${t("client.settings")}</button><${Confirmed} label=${t("revoke")} question=${t("client.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/client-ids/${each.id}`)} done=${loaded.again} />`}</div>`,
           ] }))} />`}
     <//>
-    ${changed && html`<${ClientSettings} id=${changed} close=${() => { change(""); loaded.again(); }} />`}
+    ${changed && html`<${ClientSettings} id=${changed.id} title=${t("key.change", { name: clean(changed.label) })} close=${() => { change(null); loaded.again(); }} />`}
     ${isMaking && html`<${NewClient} close=${() => { make(false); loaded.again(); }} />`}
   `;
 }
@@ -153,9 +159,9 @@ const LISTS = ["allowedDomains", "allowedPayees", "allowedCurrencies"];
 const TICKS = ["mayExecute", "mayReadPayers", "usesPaymentIntents"];
 
 /** @param {any} props What a client id is, and what holds for its links unless they say otherwise: fee, limits, and terms of commerce payments. */
-function ClientSettings({ id, close }) {
+function ClientSettings({ id, title, close }) {
   const loaded = useLoad(() => call("GET", `/v1/client-ids/${id}`), [id]);
-  return html`<${Dialog} title=${t("client.settings")} onClose=${close}><${Loaded} of=${loaded}>${(/** @type {any} */ client) => html`<${ClientForm} client=${client} close=${close} />`}<//><//>`;
+  return html`<${Dialog} title=${title} onClose=${close}><${Loaded} of=${loaded}>${(/** @type {any} */ client) => html`<${ClientForm} client=${client} close=${close} />`}<//><//>`;
 }
 
 /** @param {any} client The fields of its form, as they are typed. */

@@ -1,7 +1,7 @@
 // Recurring payouts, which the service makes from a wallet that has signed once: which there are, new ones, and their end.
 
 import { html, useEffect, useState } from "./vendor.js";
-import { clean, decimal, short, t, time, word } from "./text.js";
+import { amount, clean, decimal, short, t, time, word } from "./text.js";
 import { Problem, call, may, me, networkName, query } from "./api.js";
 import { FREQUENCIES, addressProblem, amountProblem } from "./drafts.js";
 import { discoverWallets } from "./proofs.js";
@@ -19,6 +19,7 @@ const pathOf = ({ id }) => `/v2/payouts/recurring/${encodeURIComponent(id)}`;
 function Recurring() {
   const [isMaking, make] = useState(false);
   const [ended, end] = useState(/** @type {any} */ (null));
+  const [unsigned, sign] = useState(/** @type {any} */ (null));
   const [turn, setTurn] = useState(0);
   const load = async (/** @type {string} */ cursor) => {
     const { recurringPayouts, nextCursor } = await call("GET", `/v2/payouts/recurring${query({ limit: PAGE, cursor })}`);
@@ -39,19 +40,21 @@ function Recurring() {
           caption=${t("nav.recurring")}
           heads=${[t("amount"), t("create.recipient"), t("recurring.paid"), t("recurring.next"), t("state"), t("actions")]}
           rows=${rows.map((row) => ({ key: row.id, cells: [
-            html`<${Money} of=${row.amount} currency=${row.currency} /><p class="hint">${t(`create.${row.frequency}`)}${row.reference && html` · <${Name} of=${row.reference} />`}</p>`,
+            html`<${Money} of=${row.amount} currency=${row.currency} /><p class="hint">${t(`create.${row.frequency}`)}</p>${row.reference && html`<p class="hint"><${Name} of=${row.reference} /></p>`}`,
             html`<code title=${row.payee}>${short(row.payee)}</code><p class="hint">${t("held.from", { payer: short(row.payer) })}</p>`,
             t("recurring.of", { paid: row.processedPayments, total: row.totalPayments }), row.nextPaymentDate ? time(row.nextPaymentDate) : t("none"),
-            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureReason && html`<p class="problem">${clean(row.failureReason)}</p>`}`,
+            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureCode && html`<p class="problem">${t(`failure.${row.failureCode}`, { reason: clean(row.failureReason) })}</p>`}`,
             may("payouts:write") && OPEN.includes(row.status) && html`<div class="actions">
+              ${row.status === "pending" && html`<button type="button" class="quiet" onClick=${() => sign(row)}>${t("recurring.sign.now")}</button>`}
               ${row.status === "paused" && html`<${Form} send=${async () => { await call("PATCH", pathOf(row), { body: { action: "unpause" } }); again(); }} label=${t("recurring.resume")} quiet />`}
-              <${Confirmed} label=${t("recurring.stop")} question=${t("recurring.stop.question", { amount: `${row.amount} ${row.currency}`, payee: short(row.payee) })} act=${() => stop(row)} done=${again} />
+              <${Confirmed} label=${t("recurring.stop")} question=${t("recurring.stop.question", { amount: `${amount(row.amount)} ${row.currency}`, payee: short(row.payee) })} act=${() => stop(row)} done=${again} />
             </div>`,
           ] }))}
         />
       `}
     <//>
     ${isMaking && html`<${NewRecurring} close=${() => { make(false); again(); }} />`}
+    ${unsigned && html`<${Unsigned} row=${unsigned} close=${() => { sign(null); again(); }} />`}
     ${ended && html`
       <${Dialog} title=${t("recurring.ended")} onClose=${() => end(null)}>
         <${Signing} transactions=${ended.transactions} currency=${ended.row.currency} signer=${ended.row.payer} label=${t("recurring.signer")} again=${t("recurring.before")} sent=${t("recurring.allowed")}>
@@ -87,7 +90,7 @@ function Terms({ tokens, done }) {
   const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setDraft({ ...draft, [name]: value });
   const token = tokens.find((/** @type {any} */ each) => each.id === draft.currency);
   const send = async () => {
-    const [amount, count] = [decimal(draft.amount), Number(draft.totalPayments)];
+    const [each, count] = [decimal(draft.amount), Number(draft.totalPayments)];
     const errors = [
       { field: "payee", message: addressProblem("", draft.payee) }, { field: "amount", message: amountProblem(draft.amount, token?.decimals) },
       { field: "payer", message: addressProblem("", draft.payer) }, { field: "startDate", message: draft.startDate ? undefined : t("create.start.missing") },
@@ -95,7 +98,7 @@ function Terms({ tokens, done }) {
     ].filter(({ message }) => message);
     if (errors.length || !token) throw new Problem(400, { message: t(token ? "create.problems" : "create.no.token"), errors });
     const recurrence = { startDate: draft.startDate, frequency: draft.frequency, totalPayments: count, payer: draft.payer.trim() };
-    const body = { payee: draft.payee.trim(), amount, invoiceCurrency: token.id, paymentCurrency: token.id, recurrence, ...(draft.reference && { reference: draft.reference }) };
+    const body = { payee: draft.payee.trim(), amount: each, invoiceCurrency: token.id, paymentCurrency: token.id, recurrence, ...(draft.reference && { reference: draft.reference }) };
     done({ created: await call("POST", "/v2/payouts", { body, key: key.of(body) }), currency: token.id, payer: recurrence.payer });
   };
   const common = (/** @type {string} */ name) => ({ value: /** @type {any} */ (draft)[name], onValue: change(name), problem: problemOf(problem, name) });
@@ -117,6 +120,16 @@ function Terms({ tokens, done }) {
       </div>
       <${Field} label=${t("recurring.count")} inputmode="numeric" ...${common("totalPayments")} />
       <${Field} label=${t("reference")} ...${common("reference")} />
+    <//>
+  `;
+}
+
+/** @param {any} props What the payer of a recurring payout in the list still has to sign. */
+function Unsigned({ row, close }) {
+  const loaded = useLoad(() => call("GET", `${pathOf(row)}/permit`), [row.id]);
+  return html`
+    <${Dialog} title=${t("recurring.sign.of", { amount: `${amount(row.amount)} ${row.currency}`, payee: short(row.payee) })} onClose=${close}>
+      <${Loaded} of=${loaded}>${(/** @type {any} */ created) => html`<${Permit} created=${created} currency=${row.currency} payer=${row.payer} close=${close} />`}<//>
     <//>
   `;
 }

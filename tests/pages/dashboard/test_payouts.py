@@ -96,6 +96,7 @@ def test_a_recurring_payout_is_signed_once_by_its_payer_and_stopped(new_person: 
     assert person.call("GET", "/v2/payouts/recurring")["recurringPayouts"] == []
     person.fill("Number of payments", "2").fill("First date", "2050-01-31").click("Go on to sign it").sees("Nothing is paid before the payer has signed")
     assert axe_findings(person.page) == []
+    person.click("Close").sees("Not signed").click("Sign").sees("Sign 1.5 fUSDC-sepolia to")
     person.click("Use Test Wallet").sees("It was sent.")
     purse.says["eth_requestAccounts"] = {"result": [OTHER]}
     person.click("Sign by Test Wallet").sees("no other one can sign this")
@@ -114,9 +115,9 @@ def test_a_paused_recurring_payout_says_why_and_is_resumed(new_person: NewPerson
     person = new_person().register()
     row = {**SCENES["dashboard-recurring"][2]["list_recurring"]["recurringPayouts"][3]}
     person.page.route("**/v2/payouts/recurring?*", lambda route: route.fulfill(json={"recurringPayouts": [row], "nextCursor": None}))
-    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureReason=None), route.fulfill(json={}))[1])
-    person.at("/recurring").sees("Insufficient token allowance").click("Resume").sees("Active")
-    expect(person.page.get_by_text("Insufficient token allowance")).to_have_count(0)
+    person.page.route("**/v2/payouts/recurring/R2", lambda route: (row.update(status="active", failureCode=None), route.fulfill(json={}))[1])
+    person.at("/recurring").sees("The payer allows too little of the token.").click("Resume").sees("Active")
+    expect(person.page.get_by_text("allows too little")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [320, 1280])

@@ -9,7 +9,9 @@ from infra.local.browser import PATIENT
 from infra.local.scenes_dashboard import POPULATED
 from infra.local.screens_dashboard import SCENES, answering, open_view
 from tests.pages.dashboard.test_files import LOCALES, MESSAGES
+from tests.pages.visitor import axe_findings
 from tests.support.patience import milliseconds
+from tests.support.rehearsed import rehearsed
 
 pytestmark = pytest.mark.xdist_group("scenes")
 
@@ -28,7 +30,7 @@ SPILLS = """(() => {
 })()"""
 """What is wider than the view, or has to be scrolled sideways."""
 BROKEN = r"""(() => {
-  const shown = document.querySelector("dialog") ?? document.querySelector("main");
+  const shown = document.querySelector("dialog") ?? document.body;
   const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
   const [found, range] = [[], document.createRange()];
   while (texts.nextNode()) {
@@ -92,6 +94,25 @@ def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, language: str, nam
         found[width] = [*tab.evaluate(SPILLS), *tab.evaluate(BROKEN), *tab.evaluate(DIVIDED)]
     tab.unroute_all(behavior="ignoreErrors")
     assert {width: each for width, each in found.items() if each} == {}
+
+
+@rehearsed
+@pytest.mark.parametrize("width", [320, 1280])
+def test_no_view_in_german_keeps_anybody_out(browser: Browser, width: int) -> None:
+    """By axe, in light and dark. In English a test with the whole service holds it (test_views)."""
+    context = browser.new_context(reduced_motion="reduce", locale="de", viewport={"width": width, "height": 800})
+    context.set_default_timeout(milliseconds())
+    context.add_init_script(PATIENT)
+    german = {text: LOCALES["de.json"][key] for key, text in MESSAGES.items()}
+    found = {}
+    for name, (path, button, answers) in SCENES.items():
+        page = context.new_page()
+        page.route("**/*", answering(answers))
+        open_view(page, path, german.get(button, ""))
+        found[name] = axe_findings(page)
+        page.close()
+    context.close()
+    assert {name: each for name, each in found.items() if each} == {}
 
 
 def test_another_language_is_shown_at_once_with_nothing_left_of_the_one_before(browser: Browser) -> None:

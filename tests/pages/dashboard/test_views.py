@@ -83,7 +83,7 @@ def test_no_view_keeps_anybody_out(stack: Stack, purse: Purse, new_person: NewPe
         found[path] = axe_findings(shown(person, path).page)
         assert person.page.evaluate("document.documentElement.scrollWidth") <= width, path
     dialogs = (
-        ("/keys", "New API key"), ("/team", "Invite"), ("/webhooks", "New webhook"), ("/clients", "New client ID"), ("/clients", "Settings"),
+        ("/keys", "New API key"), ("/team", "Invite"), ("/webhooks", "New webhook"), ("/clients", "New client ID"), ("/clients", "Settings"), ("/platforms", "New platform"),
         ("/changes", "Withdraw"), (f"/request/{request_id}", "Refund"), (f"/request/{request_id}", "Change the note"),
     )  # fmt: skip
     for path, button in dialogs:
@@ -101,6 +101,9 @@ def with_evil_texts(stack: Stack, person: Person) -> list[str]:
     person.call("PATCH", f"/v2/request/{request_id}", {"note": evil}, 200)
     pay_out(person, reference=evil)
     person.call("POST", "/v1/api-keys", {"label": evil}, 201)
+    person.call("POST", "/v2/orchestrators", {"orchestratorName": evil, "orchestratorContactEmail": "help@shop.example"}, 201)
+    plan = {"startDate": "2050-01-31", "frequency": "MONTHLY", "totalPayments": 2, "payer": WALLET}
+    person.call("POST", "/v2/payouts", item(reference=evil, recurrence=plan), 201)
     client = person.call("POST", "/v1/client-ids", {"label": evil, "allowedDomains": []}, 201)["id"]
     branding = f"/v1/client-ids/{client}/branding"
     person.call("PUT", branding, {}, 200)
@@ -132,7 +135,7 @@ def test_texts_that_would_be_scripts_are_shown_as_texts(stack: Stack, new_person
         assert person.page.evaluate("window.ran") is None, path
         assert person.page.locator("#app img[src=x], #app script").count() == 0, path
     texts = {"/keys": 1, "/clients": 1, "/links": 2, f"/payouts?walletAddress={WALLET}": 1, "/changes": 1, "/account": 0,
-             "/": 1, "/mispayments": 2, "/security": 1, request: 3, webhook: 1, branding: 1}  # fmt: skip
+             "/": 1, "/platforms": 1, "/recurring": 1, "/mispayments": 2, "/security": 1, request: 3, webhook: 1, branding: 1}  # fmt: skip
     for path, count in texts.items():
         shown(person, path)
         opened(person)

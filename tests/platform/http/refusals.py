@@ -141,6 +141,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is already": "the status that is stored",
         "can be used no longer": "the time",
     },
+    "read_permit": {"is already": "the status that is stored"},
     "change_recurring": {
         "is already|Cannot cancel|is not paused": "the status that is stored",
         "Invalid action": "the published answer names the action",

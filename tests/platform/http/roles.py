@@ -12,7 +12,7 @@ _EVERYBODY = """
     ask_to_prove_by_passkey prove_by_passkey ask_to_register_passkey register_passkey list_passkeys rename_passkey
     remove_passkey list_requests read_request read_request_status find_payments list_archived_requests
     list_transfers_of_request reclaim_commerce_calldata get_commerce_status look_up_secure_payment preview_fees
-    list_transfers read_multicall_payout get_recurring list_recurring list_webhooks list_events list_next_events
+    list_transfers read_multicall_payout get_recurring list_recurring read_permit list_webhooks list_events list_next_events
     list_deliveries_of_event list_deliveries list_members list_invitations read_notifications read_account list_changes
     read_change withdraw_change
     list_client_ids_by_session read_client_id_by_session read_branding_by_session read_domain_by_session
