@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import cache, partial
 from secrets import token_bytes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
 
@@ -15,7 +16,6 @@ from chalicelib.chains.nodes.chains import Chains
 from chalicelib.chains.nodes.safes.service import SafeService
 from chalicelib.platform.metrics import RPC_ERRORS, LineCounter, Metrics
 from chalicelib.platform.outbound.compliance import Compliance
-from chalicelib.platform.outbound.destination_sender import DestinationSender
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.outbound.prices import Prices
 from chalicelib.platform.outbound.sender import WebhookSender
@@ -26,6 +26,9 @@ from chalicelib.platform.storage.objects import Objects
 from chalicelib.platform.storage.queue import Queue
 from chalicelib.platform.storage.secrets import Secrets, SigningKeys
 from chalicelib.platform.storage.store import Store
+
+if TYPE_CHECKING:
+    from chalicelib.platform.outbound.destination_sender import DestinationSender
 
 
 @frozen
@@ -44,7 +47,8 @@ class Services:
     compliance: Compliance
     router: Lifi
     sender: WebhookSender
-    destinations: DestinationSender
+    destinations: Callable[[], "DestinationSender"]
+    """Makes, once, what sends to destinations in AWS, which few workers need."""
     txt_records: TxtRecords
     ses: Ses
     log: Logger
@@ -100,7 +104,7 @@ def assemble(settings: Settings) -> Services:
         compliance=Compliance(settings.compliance_api_url, lambda: secrets.compliance_api_key),
         router=Lifi(settings.lifi_base_url, settings.lifi_integrator, lambda: secrets.lifi_api_key),
         sender=WebhookSender(settings.webhook_allow_loopback),
-        destinations=DestinationSender(demands_external_id=not settings.webhook_allow_loopback),
+        destinations=cache(partial(_destination_sender, settings)),
         txt_records=TxtRecords(),
         ses=Ses(settings.mail_sender, settings.brand, f"{prefix}-mails"),
         log=log,
@@ -108,6 +112,12 @@ def assemble(settings: Settings) -> Services:
         clock=_now,
         entropy=token_bytes,
     )
+
+
+def _destination_sender(settings: Settings) -> "DestinationSender":
+    from chalicelib.platform.outbound.destination_sender import DestinationSender
+
+    return DestinationSender(demands_external_id=not settings.webhook_allow_loopback)
 
 
 def _now() -> datetime:

@@ -153,7 +153,10 @@ def _events(old: Json, new: Json) -> Iterator[str]:
 
 
 def _allows_all_of(before: Any, after: Any, keyword: str) -> bool:
-    """Whether a rule is what it was, or offers one of more alternatives where it asks for one of some."""
+    """Whether a rule is what it was, or offers one of more alternatives where it asks for one of some; a pattern
+    does if it begins with the one before, whole, as its first alternative."""
+    if keyword == "pattern" and before is not None and before != after:
+        return bool(before.endswith("$") and after.startswith(f"^({before[1:-1]}|") and after.endswith(")$"))
     if before == after or keyword != "then" or not isinstance(before, dict) or "anyOf" not in before:
         return bool(before == after)
     are = after.get("anyOf", [])

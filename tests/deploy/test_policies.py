@@ -38,16 +38,18 @@ def test_the_policies_permit_what_was_reviewed() -> None:
 
 S3 = ":"
 """ARNs of S3 have neither: the name of the bucket has."""
+MERCHANTS = "arn:aws:iam::*:role/payment-events-*"
+"""Roles of merchants that send to their destinations of events, in whatever account."""
 
 
 def test_every_resource_is_of_the_region_and_the_account_that_is_deployed_to(tmp_path: Path) -> None:
     for function in ACCESS:
-        resources = [name for each in statements("prod", function) for name in each["Resource"]]
+        resources = [name for each in statements("prod", function) for name in each["Resource"] if name != MERCHANTS]
         assert {":".join(name.split(":")[3:5]) for name in resources if name != "*"} - {S3} == {HERE}
     write_policies(tmp_path, "prod", Place("eu-central-1", "123456789012"))
     for function in ACCESS:
         written = json.loads((tmp_path / f"{function}.json").read_text())["Statement"]
-        resources = [name for each in written for name in each["Resource"]]
+        resources = [name for each in written for name in each["Resource"] if name != MERCHANTS]
         places = {tuple(name.split(":")[3:5]) for name in resources if name != "*" and not name.startswith("arn:aws:s3:")}
         assert places == {("eu-central-1", "123456789012")}
         buckets = {name.rpartition(":")[2].removesuffix("/*") for name in resources if name.startswith("arn:aws:s3:")}
@@ -82,6 +84,9 @@ def test_every_resource_belongs_to_the_stage() -> None:
                 elif ":identity/" in resource:  # the sender's, which no stage owns; a message needs the stage's own set too
                     assert statement["Action"] == ["ses:SendEmail"]
                     assert f"configuration-set/payment-requests-{stage}-mails" in statement["Resource"][0]
+                elif resource == MERCHANTS:
+                    assert statement["Action"] == ["sts:AssumeRole"]
+                    assert function in ("deliver_webhook", "retry_webhook")
                 elif resource != "*":
                     name = resource.split(":", 5)[5]
                     assert f"payment-requests-{stage}" in name

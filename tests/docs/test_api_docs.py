@@ -151,6 +151,9 @@ HARMLESS: dict[str, Change] = {
     "a field of a body is optional": lambda d: schema(d, "FeePreview")["required"].remove("flow"),
     "more values are accepted": lambda d: field(d, "FeePreview", "flow")["enum"].append("x"),
     "one more field may be the one that is asked for": lambda d: schema(d, "UpdateWebhook")["then"]["anyOf"].append({"required": ["x"]}),
+    "a pattern has one more alternative": lambda d: field(d, "CreateWebhook", "url").update(
+        pattern=f"^({field(d, 'CreateWebhook', 'url')['pattern'][1:-1]}|x)$"
+    ),
     "more fits": lambda d: field(d, "CreateSecurePayment", "requests").update(maxItems=300),
     "a bound is lifted": lambda d: field(d, "CreateSecurePayment", "requests").pop("maxItems"),
     "null is accepted": lambda d: field(d, "CreateWebhook", "url").update(

@@ -227,6 +227,7 @@ class World:
         self.router = FakeRouter(self.clock)
         self.receiver = Receiver(self.clock)
         self.merchants = MerchantAws()
+        self._destinations = DestinationSender(True, self.merchants.client)
         self.txt_records = FakeTxtRecords()
         self.ses = FakeSes(self.clock)
         self.queue = VirtualQueue(self.clock)
@@ -275,7 +276,7 @@ class World:
             compliance=self.compliance,
             router=self.router,
             sender=self.receiver,
-            destinations=DestinationSender(True, self.merchants.client),
+            destinations=lambda: self._destinations,
             txt_records=self.txt_records,
             ses=self.ses,
             log=Logger(service="test", level="CRITICAL"),

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.platform.access.modes import Mode
 from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries import flows as deliveries
-from chalicelib.webhooks.deliveries import reading
+from chalicelib.webhooks.deliveries import reading as delivery_reading
 from chalicelib.webhooks.deliveries.records import Delivery, DeliveryState, Listing
 from chalicelib.webhooks.deliveries.store import newest
 from chalicelib.webhooks.endpoints import flows as endpoints
@@ -82,7 +82,7 @@ class Merchant:
     """An account of the service with a destination of each kind, which its role may send to."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.told = world, 0
+        self.world, self.count = world, 0
         self.endpoints = {kind: self._register(arn) for kind, arn in ARNS.items()}
 
     def _register(self, arn: str) -> Endpoint:
@@ -94,9 +94,9 @@ class Merchant:
 
     def tell(self, count: int) -> None:
         for _ in range(count):
-            self.told += 1
-            body = json.dumps({"event": "payment.confirmed", "requestId": f"request-{self.told % 3}"})
-            event = Event(f"{self.told:026}", "payment.confirmed", self.world.account_id, None, body, self.world.now, False)
+            self.count += 1
+            body = json.dumps({"event": "payment.confirmed", "requestId": f"request-{self.count % 3}"})
+            event = Event(f"{self.count:026}", "payment.confirmed", self.world.account_id, None, body, self.world.now, False)
             self.world.services.store.write(event)
             publisher.publish_events(self.world.services, [event.event_id])
 
@@ -146,7 +146,7 @@ def test_a_destination_that_throttles_loses_nothing(merchant: Merchant) -> None:
         assert {each.state for each in lost} <= {DeliveryState.FAILED}
         for each in lost:  # those that failed before the destination was known to throttle
             endpoint = merchant.endpoints[kind]
-            reading.repeat_one(merchant.world.services, endpoint, each.delivery_id)
+            delivery_reading.repeat_one(merchant.world.services, endpoint, each.delivery_id)
         merchant.run(60)
         assert sorted(merchant.received(kind)) == [f"{number:026}" for number in range(1, 13)]
 
@@ -160,7 +160,7 @@ def test_what_a_deleted_queue_did_not_take_can_be_sent_again_once_it_is_back(mer
     assert [each.status for each in failed.attempts] == [400] * 4
     assert failed.attempts[0].answer == "AWS.SimpleQueueService.NonExistentQueue: refused"
     merchant.world.merchants.fault = None
-    reading.repeat_one(merchant.world.services, merchant.endpoints["queue"], failed.delivery_id)
+    delivery_reading.repeat_one(merchant.world.services, merchant.endpoints["queue"], failed.delivery_id)
     merchant.run(15)
     assert merchant.received("queue") == [f"{1:026}"]
 

@@ -72,7 +72,7 @@ def test_every_event_arrives_everywhere_once_under_the_same_id(world: World, clo
     merchant = Merchant(cloud)
     clients = {name: cloud.client(name) for name in ("sts", "sqs", "sns", "events")}
     sender = DestinationSender(False, lambda service, *_: clients[service])
-    world.services = replace(world.services, destinations=sender)
+    world.services = replace(world.services, destinations=lambda: sender)
     arguments = (world.services, world.actor, None, Mode.API_KEY)
     for arn in merchant.arns.values():
         endpoints.register(*arguments, arn, Choices(role_arn=ROLE))

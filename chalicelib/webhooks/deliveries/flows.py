@@ -202,7 +202,7 @@ def _signed_headers(services: Services, endpoint: Endpoint, delivery: Delivery, 
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
     if endpoint.destination is not None:
-        result = services.destinations.send(endpoint.destination, rules.message_of(delivery, body))
+        result = services.destinations().send(endpoint.destination, rules.message_of(delivery, body))
     else:
         result = services.sender.post(endpoint.url, _signed_headers(services, endpoint, delivery, body), body)
     log = services.log.info if result.delivered else services.log.warning

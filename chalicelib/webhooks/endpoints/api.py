@@ -42,7 +42,7 @@ def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
 
 def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
-    account = call.services.destinations.own_account() if body.roleArn is not None else ""
+    account = call.services.destinations().own_account() if body.roleArn is not None else ""
     choices = Choices(body.events or ALL_EVENTS, body.httpSignature, body.roleArn)
     endpoint, secret = flows.register(
         call.services, call.actor, client_id, call.caller.mode, body.url, choices, call.source

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from chalicelib.platform.storage.clients import SERVICES, aws_client
+from chalicelib.platform.storage.clients import SERVICES, Keys, aws_client
 from tests.docs.documents import ROOT
 
 
@@ -24,12 +24,14 @@ def test_a_client_calls_its_service_in_the_region_of_the_environment(
 REGIONS = ("us-east-1", "eu-west-3", "ap-southeast-1", "cn-north-1", "us-gov-west-1", "eusc-de-east-1")
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "dynamodb": ("describe_table", {"TableName": "payments"}),
+    "events": ("list_rules", {}),
     "kms": ("list_keys", {}),
     "s3": ("get_bucket_location", {"Bucket": "archive"}),
     "secretsmanager": ("list_secrets", {}),
     "sesv2": ("get_account", {}),
     "sns": ("list_topics", {}),
     "sqs": ("list_queues", {}),
+    "sts": ("get_caller_identity", {}),
 }
 
 
@@ -57,6 +59,14 @@ def where_it_calls(client: Any, service: str) -> str:
 
 class Sent(Exception):
     """A call is sent there."""
+
+
+def test_a_client_can_be_of_another_region_and_of_the_keys_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
+    client = aws_client("events", region="us-east-2", keys=Keys("AKROLE", "secret", "token"))
+    assert where_it_calls(client, "events").startswith("https://events.us-east-2.amazonaws.com/ ")
+    keys = client._request_signer._credentials.get_frozen_credentials()
+    assert (keys.access_key, keys.secret_key, keys.token) == ("AKROLE", "secret", "token")
 
 
 def test_the_first_client_does_not_read_the_endpoints_of_all_services() -> None:
