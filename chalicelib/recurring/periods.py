@@ -15,6 +15,7 @@ does not find though it has read the chain past it, ends in a pause.
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -52,14 +53,14 @@ NOT_RECORDED = "The payment was made, but the fee proxy of this network has no e
 TOO_LATE = "The permit of this recurring payment can be used no longer"
 SHORT_ALLOWANCE, SHORT_BALANCE = "Insufficient token allowance", "Insufficient token balance"
 
-FAILURES = {
+FailureCode = Literal["insufficient_allowance", "insufficient_funds", "not_recorded", "permit_over", "reverted"]
+FAILURES: dict[str, FailureCode] = {
     SHORT_ALLOWANCE: "insufficient_allowance",
     SHORT_BALANCE: "insufficient_funds",
     NOT_RECORDED: "not_recorded",
     TOO_LATE: "permit_over",
 }
-"""The codes of reasons; any other reason is what the contract or a node says of a payment that would revert."""
-REVERTED = "reverted"
+"""The codes of reasons. Any other reason is what the contract or a node says of a payment that would revert."""
 
 
 @frozen
@@ -142,9 +143,9 @@ def is_overdue(schedule: RecurringPayment, now: datetime) -> bool:
     return schedule.unrecorded_since is not None and now - schedule.unrecorded_since >= UNRECORDED_AFTER
 
 
-def failure_code(reason: str | None) -> str | None:
+def failure_code(reason: str | None) -> FailureCode | None:
     """The code of the reason for which a payment failed last."""
-    return None if reason is None else FAILURES.get(reason, REVERTED)
+    return None if reason is None else FAILURES.get(reason, "reverted")
 
 
 def is_operators(reason: str) -> bool:

@@ -11,11 +11,10 @@ from chalicelib.platform.http.fields import WHOLE, Address, Limit, form
 from chalicelib.platform.http.schemas import Input, Output
 from chalicelib.recurring.creation import FEWEST_PAYMENTS, Plan
 from chalicelib.recurring.flows import CANCEL, UNPAUSE
-from chalicelib.recurring.periods import period_due
+from chalicelib.recurring.periods import FailureCode, period_due
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 
 Value = int | str | dict[str, str]
-FailureCode = Literal["insufficient_allowance", "insufficient_funds", "not_recorded", "permit_over", "reverted"]
 
 
 class PayoutRecurrence(Input):

@@ -20,6 +20,7 @@ from chalicelib.recurring.periods import (
     SHORT_BALANCE,
     TOO_LATE,
     Facts,
+    FailureCode,
     Holdings,
     Step,
     call_of,
@@ -36,7 +37,6 @@ from chalicelib.recurring.periods import (
     with_request,
 )
 from chalicelib.recurring.records import Period, RecurringPayment, RecurringStatus
-from chalicelib.recurring.schemas import FailureCode
 from chalicelib.relayer.records import CallStatus, Taking
 from chalicelib.relayer.rules import SENT_BEFORE
 from tests.fakes.recurring import AMOUNT
