@@ -146,7 +146,7 @@ def is_overdue(schedule: RecurringPayment, now: datetime) -> bool:
 
 def failure_code(reason: str | None) -> FailureCode | None:
     """The code of the reason for which a payment failed last."""
-    return None if reason is None else FAILURES.get(reason, REVERTED)
+    return None if reason is None else FAILURES.get(reason, "reverted")
 
 
 def is_operators(reason: str) -> bool:
