@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 RESERVED = 2**32
 """Addresses below are the zero address, code of the networks themselves (precompiles, those of Tron from 2**24 on too),
-and 0xdEaD, to which tokens are sent to destroy them."""
+and 0xdEaD, to which tokens are sent to destroy them; the last so many are as useless."""
+_OF_ROLLUPS = range(0x4200 << 144, (0x4200 << 144) + 2048)
+"""Code of optimism and base, or of none yet."""
+_NATIVE_COIN = 0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE
+"""By which wallets and routers mean the native coin where they need the address of a token."""
 
 
 def parse_recipient(text: str, family: str, escrows: "Escrows") -> str:
@@ -27,12 +31,16 @@ def parse_recipient(text: str, family: str, escrows: "Escrows") -> str:
     raw = address_bytes(address)
     if not any(raw):
         raise BadRequest("is the zero address: funds sent there are lost")
-    if int.from_bytes(raw) < RESERVED:
+    if _is_reserved(int.from_bytes(raw)):
         raise BadRequest("is an address that nobody has the key of: funds sent there are lost")
     of_setting = {address_bytes(given): name for each in escrows.values() for name, given in each.names.items()}
     if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
         raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")
     return address
+
+
+def _is_reserved(number: int) -> bool:
+    return number < RESERVED or number >= 2**160 - RESERVED or number in _OF_ROLLUPS or number == _NATIVE_COIN
 
 
 @cache

@@ -60,6 +60,22 @@ def test_the_zero_address_is_refused_in_both_spellings() -> None:
             parse_recipient(text, family, {})
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE",  # by which wallets and routers mean the native coin
+        "0xfffffffffffffffffffffffffffffffffffffffe",
+        "0xffffffffffffffffffffffffffffffffffffffff",
+        "0x4200000000000000000000000000000000000006",  # on optimism and base
+        "0x42000000000000000000000000000000000007ff",
+    ],
+)
+def test_an_address_that_stands_for_a_coin_or_for_code_of_a_network_is_refused(address: str) -> None:
+    for family, text in (("evm", address.lower()), ("tron", tron_address_of(bytes.fromhex(address[2:])))):
+        with pytest.raises(BadRequest, match="is an address that nobody has the key of: funds sent there are lost"):
+            parse_recipient(text, family, {})
+
+
 @pytest.mark.parametrize("number", [*range(1, 0x12), 0x64, 0x100, 0x1000, 0x800A, 0xDEAD, 0x1000001, RESERVED - 1])
 def test_an_address_that_is_reserved_for_code_of_the_network_or_burns_tokens_is_refused(number: int) -> None:
     raw = number.to_bytes(20)
