@@ -81,7 +81,7 @@ def _check(services: Services, network: str, sender: str, signer: Signer | None)
         return False
     reading, first = chain.read_account(sender), _first_open(services, progress)
     if not reading.is_of_one and (reading.executed <= progress.open_from or not (first or progress.open_from)):
-        progress = replace(progress, unused_to=max(progress.unused_to, _last_deep_block(services, network, reading)))
+        progress = replace(progress, unused_to=max(progress.unused_to, _newest_confirmed(services, network, reading)))
     try:
         is_low = signer is not None and _is_low(services, network, reading)
         progress = services.store.write(replace(progress, checked_at=now, has_low_balance=is_low))
@@ -130,7 +130,7 @@ def _reopen(
     A node that is only late has not read to the depth at which their calls were finished: then nothing is done.
     """
     network, now = progress.network, services.clock()
-    confirmed_to = _last_deep_block(services, network, reading)
+    confirmed_to = _newest_confirmed(services, network, reading)
     try:
         nonce = agree(chain, lambda node: node.transaction_count(progress.sender, confirmed_to)).value
     except ChainUnavailable as error:
@@ -279,7 +279,7 @@ def _receipts_of_all(
     return found
 
 
-def _last_deep_block(services: Services, network: str, reading: AccountReading) -> int:
+def _newest_confirmed(services: Services, network: str, reading: AccountReading) -> int:
     """The newest block that is deep enough for every node."""
     return ChainState(reading, {}, _confirmations(services, network)).confirmed_below(reading.oldest_head)
 

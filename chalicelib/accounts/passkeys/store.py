@@ -5,8 +5,9 @@ from chalicelib.platform.storage.store import Store
 
 
 def passkey(store: Store, person_id: str, passkey_id: str) -> Passkey | None:
-    """One read."""
-    return store.get(Passkey, Passkey.KEY.of(person_id=person_id, passkey_id=passkey_id))
+    """One read. The key has the first 64 characters of an id, which are those of longer texts, too."""
+    found = store.get(Passkey, Passkey.KEY.of(person_id=person_id, passkey_id=passkey_id))
+    return found if found is not None and found.passkey_id == passkey_id else None
 
 
 def passkeys(store: Store, person_id: str) -> tuple[Passkey, ...]:

@@ -371,6 +371,18 @@ def test_where_a_second_factor_is_demanded_a_password_alone_opens_nothing_until_
     check_second_factor(as_now(world, sign_in(world, answer(world, key))))
 
 
+@pytest.mark.parametrize("more", ["x", "\0", " ", "0" * 64])
+def test_a_passkey_is_not_found_by_a_longer_id(world: World, more: str) -> None:
+    """Its key has the first 64 characters of an id. The last one of an account that demands one would be removed."""
+    member, _ = signed_in(world)
+    _, passkey = registered(world, member)
+    for act in (lambda each: flows.remove(world.services, member, each, acting(member)),
+                lambda each: flows.rename(world.services, member, each, "old phone", acting(member))):  # fmt: skip
+        with pytest.raises(NotFound, match="Passkey not found"):
+            act(passkey.passkey_id + more)
+    assert [each.passkey_id for each in flows.list_own(world.services, member.person.person_id)] == [passkey.passkey_id]
+
+
 def _token_of(world: World) -> str:
     return sign_in_flows.log_in(world.services, EMAIL, PASSWORD, None, ACTOR)[1]
 
