@@ -121,7 +121,7 @@ def _with_next_payer(services: Services, payment: CommercePayment) -> CommercePa
             lambda node: node.read_able_payers(token_address(payment), payment.amount, wallets),
             lambda said: tuple(chain.from_iterable(said)),
         ).value
-        able = found or able[-1:]
+        able = found or able
     return replace(payment, pre_approved_by=tuple(sorted(approved, key=able.__contains__))) if able else None
 
 

@@ -117,6 +117,8 @@ def test_two_hundred_are_created_and_paid(shop: Shop) -> None:
     body = made(shop, *[item(amount=str(number)) for number in range(1, 201)], payer=WALLET)
     assert len(body["requests"]) == 200
     assert amounts(body["batchPaymentTransaction"]) == [[number * 10**6 for number in range(1, 201)]]
+    refused = send(shop, requests=[item()] * 201)
+    assert refused.status == 400 and "200" in refused.message
 
 
 def test_stored_requests_are_paid_with_what_is_left_of_each(shop: Shop) -> None:

@@ -5,9 +5,21 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata.checkout import Checkout
+from chalicelib.chains.calldata.explanations.parts import Explanation
+from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.readings import AccountResources, CallEnergy, ResourcePrices, ResourceReading
-from chalicelib.checkout.resources.rules import Problem, ResourceQuote, Step, advice, contradicts, quote_steps, worst
+from chalicelib.checkout.resources.rules import (
+    Problem,
+    ResourceQuote,
+    Step,
+    advice,
+    contradicts,
+    plan,
+    quote_steps,
+    worst,
+)
 
 APPROVE, PAY = Transaction("token", "0x01", 0), Transaction("proxy", "0x02", 0)
 PRICES = ResourcePrices(BaseUnits(100), BaseUnits(1000), BaseUnits(1_100_000))
@@ -20,6 +32,16 @@ BURNED = 132_000 * 100 + 540_000
 
 def quoted(balance: int, reading: ResourceReading = READING, margin: int = 10) -> ResourceQuote:
     return quote_steps(reading, BaseUnits(balance), STEPS, margin)
+
+
+def test_an_approval_after_one_of_zero_is_measured_as_that_of_an_address_that_has_none() -> None:
+    token, proxy = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"
+    owner = "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"
+    zero, approval = erc20.approve(token, proxy, 0), erc20.approve(token, proxy, 10**6)
+    checkout = Checkout(proxy, {}, (), gas=0, approvals=(zero, approval))
+    first, second = plan(owner, checkout, [Explanation(token, "", None, (), 0, None, "")] * 2)
+    assert (first.calls, first.is_measured) == ({zero: 1}, True)
+    assert second.calls.keys().isdisjoint({approval}) and not second.is_measured
 
 
 def test_free_bandwidth_pays_a_whole_transaction_or_nothing_of_it() -> None:

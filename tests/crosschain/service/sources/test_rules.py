@@ -65,6 +65,12 @@ def test_exactly_a_dollar_is_enough_and_a_unit_less_is_not(source: SourceToken) 
     assert is_enough(token, BaseUnits(10**token.decimals)) and not is_enough(token, BaseUnits(10**token.decimals - 1))
 
 
+def test_a_token_that_no_bridge_takes_is_refused_with_what_is_paid_from_where() -> None:
+    due, label = token_of(SOURCES[0]), SOURCES[-1].chain
+    with pytest.raises(BadRequest, match=f"^Nothing is paid in DAI from {label}: USDC and USDT are paid from .*{label}"):
+        source_for(due, SourceToken(label, "DAI"))
+
+
 def test_what_a_contract_converts_is_neither_offered_nor_accepted_from_another_chain(world: Bridged) -> None:
     position = world.prepare(world.link()).cart.positions[0]
     assert is_offered(position)
