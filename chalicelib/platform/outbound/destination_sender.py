@@ -25,6 +25,7 @@ _THROTTLED = frozenset(
     }
 )
 _TOO_MANY, _BROKEN, _REFUSED = 429, 503, 403
+_REFUSED_BY_SQS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 _OPEN_ROLE = "The role can be taken on without its external id: its trust policy must demand sts:ExternalId"
 
 Clients = Callable[[str, str | None, Keys | None], Any]
@@ -78,11 +79,12 @@ class DestinationSender:
             return _REFUSED, _OPEN_ROLE
         if destination.service == "events":
             return _put_event(client, destination, message)
+        body, parameters = _text_for_sqs(message), _parameters(destination, message)
         if destination.service == "sns":
-            client.publish(TopicArn=destination.arn, Message=message.body, **_parameters(destination, message))
+            client.publish(TopicArn=destination.arn, Message=body, **parameters)
         else:
             url = f"{client.meta.endpoint_url.rstrip('/')}/{destination.account}/{destination.name}"
-            client.send_message(QueueUrl=url, MessageBody=message.body, **_parameters(destination, message))
+            client.send_message(QueueUrl=url, MessageBody=body, **parameters)
         return 200, ""
 
     def _client_of(self, destination: Destination) -> Any | None:
@@ -121,6 +123,11 @@ class DestinationSender:
         kept = self._kept.get("sts") or _Kept(self.make_client("sts", None, None), 0)
         self._kept["sts"] = kept
         return kept.client
+
+
+def _text_for_sqs(message: EventMessage) -> str:
+    """The body with two characters escaped that JSON permits in texts, and SQS refuses."""
+    return message.body.translate(_REFUSED_BY_SQS)
 
 
 def _parameters(destination: Destination, message: EventMessage) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What arrives in queues, topics and event buses, on moto, and what becomes of refusals of AWS."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -59,6 +60,14 @@ def test_a_queue_receives_the_body_with_the_kind_and_the_ids_as_attributes(aws: 
     message = received(aws, url)
     assert message["Body"] == MESSAGE.body
     assert attributes_of(message) == {"event": MESSAGE.kind, "id": MESSAGE.message_id, "eventId": MESSAGE.event_id}
+
+
+def test_characters_that_a_queue_refuses_are_escaped_in_its_body(aws: Any) -> None:
+    url = make_queue(aws, "orders")
+    body = json.dumps({"reference": "\ufffe\uffff\x01 é"}, ensure_ascii=False)
+    send(QUEUE.arn, EventMessage("01D", "01E", "payment.confirmed", body, None, is_test=False, created_at=MESSAGE.created_at))
+    found = received(aws, url)["Body"]
+    assert json.loads(found) == json.loads(body) and not {"\ufffe", "\uffff"} & set(found)
 
 
 def test_a_sample_event_is_marked(aws: Any) -> None:
