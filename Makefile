@@ -17,12 +17,12 @@ REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deploy
   $(foreach each,crosschain crosschain_offers meanwhile never_twice one_confirmation rates reference_page scenes sequences walletconnect,tests/pages/test_$(each).py) \
   $(foreach each,commerce creating developers payouts person scale use vendored views,tests/pages/dashboard/test_$(each).py) \
   $(foreach each,lying_nodes recurring_trouble recurring_two_years,tests/onchain/test_$(each).py) tests/platform/http/test_generated.py \
-  $(foreach each,compiling each_python generated_clients load setup stack,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py $(foreach each,signed_by_stack simulation,tests/webhooks/test_$(each).py)
+  $(foreach each,compiling each_python generated_clients load own_clients setup stack,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py $(foreach each,signed_by_stack simulation,tests/webhooks/test_$(each).py)
 
 # What the service serves, and is made of docs/openapi.json and the guides.
 SERVED := docs/openapi-3.0.json docs/reference.html docs/guides/llms.txt
 
-.PHONY: help setup environments demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
+.PHONY: help setup environments demo local test test-alone rehearsal pythons lint lint-infra docs fuzz mutants chaos simulate bench load page-hash clients screens descriptors lock audit package sbom deploy record finish verify upgrade rollback restore destroy clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -83,6 +83,9 @@ docs: setup ## write from the code: docs/data.md, the tables of docs/webhooks.md
 	@.venv/bin/python -m infra.documents.data
 	@.venv/bin/python -m infra.documents.events
 	@.venv/bin/python -m infra.documents.page
+
+clients: setup ## make the packages for clients in Python and TypeScript, ready to publish, in .local/clients
+	@.venv/bin/python -m infra.clients
 
 fuzz: setup ## send 1,000 generated requests to every operation with each kind of credential (EXAMPLES=1000; half an hour)
 	@REHEARSAL=1 FUZZ_EXAMPLES=$(or $(EXAMPLES),1000) .venv/bin/python -m pytest tests/platform/http/test_generated.py --numprocesses auto

@@ -61,6 +61,7 @@ REHEARSALS = [
     "local/test_each_python.py",
     "local/test_generated_clients.py",
     "local/test_load.py",
+    "local/test_own_clients.py",
     "local/test_setup.py",
     "local/test_stack.py",
     "onchain/test_lying_nodes.py",
