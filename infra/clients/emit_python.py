@@ -1,4 +1,4 @@
-"""Writes the Python of the client: `models.py` with the schemas as types, `client.py` with the groups of methods.
+"""Writes the Python of the client: `models` with the schemas as types, `client` with the groups of methods.
 
 A parameter of the query that is called as one of the path has `_` after it.
 """

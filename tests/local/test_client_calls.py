@@ -243,7 +243,7 @@ def test_methods_have_short_names_and_every_operation_that_a_credential_may_call
     assert {"create", "get", "list", "look_up", "cancel"} <= names["links"]
     assert {"list", "list_page"} == names["payments"]
     assert {"create", "toggle", "delete", "rotate_secret", "list_deliveries", "list_deliveries_page"} <= names["webhooks"]
-    assert {"activate", "change", "get", "list", "list_page"} == names["recurring"]
+    assert {"activate", "change", "get", "get_permit", "list", "list_page"} == names["recurring"]
     assert "list_next" in names["events"]
     called = {(each.verb, each.path) for methods in groups.values() for each in methods}
     left = {

@@ -50,7 +50,7 @@ def main() -> None:
         print("payments", all(float(payment["amount"]) > 0 for payment in client.payments.list(network="sepolia")))
         client.requests.cancel(made["requestId"])
         try:
-            client.requests.cancel(made["requestId"])
+            client.requests.pay(made["requestId"], wallet=PAYEE.lower())
         except Conflict as error:
             print("refused", error.status, bool(error.message), bool(error.request_id))
         webhook = client.webhooks.create({"url": hook})

@@ -39,7 +39,7 @@ for await (const payment of client.payments.list({ network: "sepolia" })) havePa
 console.log("payments", havePaid);
 await client.requests.cancel(made.requestId);
 try {
-  await client.requests.cancel(made.requestId);
+  await client.requests.pay(made.requestId, { wallet: PAYEE });
 } catch (error) {
   if (!(error instanceof Conflict)) throw error;
   console.log("refused", error.status, error.text !== "", error.requestId !== null);

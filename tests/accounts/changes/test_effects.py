@@ -97,7 +97,7 @@ def test_an_approver_sees_all_that_a_key_a_client_id_or_a_webhook_may_do_that_is
     (of_hook,) = effects_of(confirmed)
     assert of_hook["after"] == {
         "url": "https://hook.example/", "clientId": team.client_id, "events": ["*"], "isActive": True,
-        "isConfirmed": True, "secretNumber": 1, "httpSignature": False,
+        "isConfirmed": True, "secretNumber": 1, "httpSignature": False, "roleArn": None,
     }  # fmt: skip
 
 

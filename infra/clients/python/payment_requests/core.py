@@ -13,6 +13,8 @@ from payment_requests._version import VERSION
 from payment_requests.errors import ConnectionFailed, error_of
 
 ATTEMPTS = 4
+_SECONDS = 35.0
+"""How long a call may take, unless `http` says otherwise: the service ends its own after 29 seconds."""
 _DELAY, _LONGEST = 0.5, 30.0
 _REPEATABLE = ("GET", "PUT", "DELETE")  # RFC 9110, 9.2.2
 _LATER = (429, 500, 502, 503, 504)
@@ -51,7 +53,6 @@ class Caller:
         client_id: str | None = None,
         orchestrator_key: str | None = None,
         auth_url: str | None = None,
-        timeout: float = 35.0,
         http: httpx.Client | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
@@ -59,7 +60,7 @@ class Caller:
         sent = {"x-api-key": api_key, "x-client-id": client_id, "x-orchestrator-key": orchestrator_key}
         self._headers = {name: value for name, value in sent.items() if value}
         self._headers["user-agent"] = f"payment-requests-python/{VERSION}"
-        self._http = http or httpx.Client(timeout=timeout)
+        self._http = http or httpx.Client(timeout=_SECONDS)
         self._sleep = sleep
 
     def close(self) -> None:
