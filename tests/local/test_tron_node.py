@@ -122,7 +122,8 @@ class TestWhatIsRefused:
         assert transaction.broadcast()["result"] is True
         with pytest.raises(UnknownError, match="DUP_TRANSACTION_ERROR"):
             transaction.broadcast()
-        assert len(rpc(node, "eth_getLogs", {"address": tron_to_evm(USDT), "fromBlock": "0x0"})["result"]) == 1
+        logs = wait_for(lambda: rpc(node, "eth_getLogs", {"address": tron_to_evm(USDT), "fromBlock": "0x0"})["result"])
+        assert len(logs) == 1
 
     def test_what_has_expired_or_lives_too_long(self, payer: TronpyPayer, key: PrivateKey) -> None:
         for milliseconds in (time.time() * 1000 - 1, time.time() * 1000 + 25 * 3600 * 1000):
