@@ -16,8 +16,6 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from chalicelib.platform.http.documents import OPENAPI
-from infra.documents.derived import write_documents
 from infra.local.pythons import find_python
 from infra.packaging.scratch import scratch_folder
 from infra.stack import DeploymentStopped
@@ -46,7 +44,7 @@ def need_python(version: str) -> str:
 
 
 def write_code(project: Path, out: Path, python: str) -> None:
-    """Writes the zip file of the functions: app.py, chalicelib and the documents that it serves, of `project`, with
+    """Writes the zip file of the functions: app.py, chalicelib and docs, which has what is served, of `project`, with
     what Chalice adds, and bytecode for the version `python`."""
     with scratch_folder() as folder:
         chalice = Path(sysconfig.get_path("purelib"), "chalice")
@@ -56,7 +54,7 @@ def write_code(project: Path, out: Path, python: str) -> None:
         shutil.copyfile(project / "app.py", folder / "app.py")
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(project / "chalicelib", folder / "chalicelib", ignore=ignored)
-        write_documents(project / "docs" / OPENAPI, folder / "docs")
+        shutil.copytree(project / "docs", folder / "docs")
         _compile(folder, TASK, python)
         _zip(folder, out)
 
