@@ -14,5 +14,6 @@ ROUTES = {
         PageRoute("/docs", "show_docs"),
         PageRoute("/docs/{name}", "show_guide"),
         PageRoute("/llms.txt", "show_index"),
+        PageRoute("/workflows.arazzo.yaml", "show_workflows"),
     ),
 }

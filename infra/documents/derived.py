@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from chalicelib.platform.http.documents import FOLDER, GUIDE_FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE
+from chalicelib.platform.http.documents import FOLDER, GUIDE_FOLDER, OPENAPI, OPENAPI_3_0, REFERENCE, WORKFLOWS
 from infra.documents.guides import guides_of
 from infra.documents.openapi_3_0 import as_3_0
 from infra.documents.reference import page
@@ -22,11 +22,13 @@ def texts_of(document: dict[str, Any]) -> dict[str, str]:
 
 
 def write_documents(openapi: Path, folder: Path) -> None:
-    """Writes what is served of a file with the OpenAPI document, itself included, into a folder."""
+    """Writes what is served of a file with the OpenAPI document, itself included, and of the files beside it, into a
+    folder."""
     folder.mkdir(exist_ok=True)
     document = json.loads(openapi.read_text(encoding="utf-8"))
     for name, text in texts_of(document).items():
         (folder / name).write_text(text, encoding="utf-8")
+    (folder / WORKFLOWS).write_text(openapi.with_name(WORKFLOWS).read_text(encoding="utf-8"), encoding="utf-8")
     guides = folder / GUIDE_FOLDER
     guides.mkdir(exist_ok=True)
     for name, text in guides_of(document["info"]["title"], openapi.parent).items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from chalicelib.platform.http.documents import EXAMPLE_URL, GUIDES, INDEX
+from chalicelib.platform.http.documents import EXAMPLE_URL, GUIDES, INDEX, WORKFLOWS
 
 _STYLE = Path(__file__).with_name("reference.css")
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
@@ -53,6 +53,7 @@ def _index(service: str, texts: Mapping[str, str]) -> str:
         f"## Guides\n\n{guides}\n## Reference\n\n"
         f"- [OpenAPI 3.1]({EXAMPLE_URL}/openapi.json): every operation and every event\n"
         f"- [OpenAPI 3.0]({EXAMPLE_URL}/openapi-3.0.json): the same for generators that do not read 3.1\n"
+        f"- [Workflows]({EXAMPLE_URL}/{WORKFLOWS}): the main flows of an integration, step by step (Arazzo)\n"
     )
 
 

@@ -3,7 +3,7 @@
 import sys
 import zipfile
 
-from chalicelib.platform.http.documents import FILES, GUIDE_FOLDER, GUIDES, INDEX
+from chalicelib.platform.http.documents import FILES, GUIDE_FOLDER, GUIDES, INDEX, WORKFLOWS
 from infra.packaging.package import project_copy, zip_names
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -15,4 +15,4 @@ def test_the_functions_get_the_code_and_every_document_that_is_served() -> None:
         with zipfile.ZipFile(code) as file:
             names = set(file.namelist())
     guides = {f"{GUIDE_FOLDER}/{each}.{form}" for each in GUIDES for form in ("html", "md")}
-    assert names >= {"app.py", *(f"docs/{each}" for each in (*FILES, f"{GUIDE_FOLDER}/{INDEX}", *guides))}
+    assert names >= {"app.py", *(f"docs/{each}" for each in (*FILES, WORKFLOWS, f"{GUIDE_FOLDER}/{INDEX}", *guides))}

@@ -69,7 +69,7 @@ def test_the_list_names_each_guide_with_its_title_and_what_it_is_about(api: Api)
     assert "- [Webhooks](http://api.test/docs/webhooks.md): A webhook is an HTTPS URL that receives events\n" in text
     for link in re.findall(r"\]\(http://api\.test([^)]+)\)", text):
         assert get(api, link).status == 200
-    assert len(re.findall(r"^- ", text, re.MULTILINE)) == len(GUIDES) + 2
+    assert len(re.findall(r"^- ", text, re.MULTILINE)) == len(GUIDES) + 3
 
 
 @pytest.mark.parametrize("name", ["operations", "operations.md", "webhooks.html", "..%2Fopenapi.json", "llms.txt", ".md", "x"])

@@ -1,9 +1,18 @@
-"""Views of the service itself: health, its OpenAPI document, the document as a page, and the guides."""
+"""Views of the service itself: health, its OpenAPI document, the document as a page, the workflows, and the guides."""
 
 from chalicelib.base.errors import NotFound
 from chalicelib.platform.emergency_stop.flows import stopped_since
 from chalicelib.platform.http import documents
-from chalicelib.platform.http.documents import GUIDE_FOLDER, GUIDES, INDEX, OPENAPI, OPENAPI_3_0, REFERENCE, Page
+from chalicelib.platform.http.documents import (
+    GUIDE_FOLDER,
+    GUIDES,
+    INDEX,
+    OPENAPI,
+    OPENAPI_3_0,
+    REFERENCE,
+    WORKFLOWS,
+    Page,
+)
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.schemas import HealthAnswer
 from chalicelib.platform.http.view import Call, Visit, respond_with_file
@@ -43,6 +52,10 @@ def show_guide(visit: Visit) -> HttpResponse:
     if name.endswith(".md"):
         return _show(visit, documents.plain_page(file, url, "text/markdown"))
     return _show(visit, documents.page(f"{file}.html", url))
+
+
+def show_workflows(visit: Visit) -> HttpResponse:
+    return _show(visit, documents.plain_page(WORKFLOWS, visit.services.settings.api_url, "application/yaml"))
 
 
 def show_index(visit: Visit) -> HttpResponse:

@@ -17,6 +17,8 @@ GUIDES = (
     "plain-transfers", "recurring", "off-ramp", "webhooks", "search", "dashboard", "mail", "clear-signing", "limits",
 )  # fmt: skip
 """The documents in `docs` for those who use the service, in the order in which they are listed."""
+WORKFLOWS = "workflows.arazzo.yaml"
+"""The main flows of an integration in the form of Arazzo 1.0; kept in `docs` as it is served."""
 INDEX = "llms.txt"
 """The list of the guides, as programs that read for people look for it (llmstxt.org)."""
 GUIDE_FOLDER = "guides"
