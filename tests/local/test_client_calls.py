@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email import message_from_string
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -125,28 +126,28 @@ def outcomes(client: MadeClient, script: Script) -> dict[str, Any]:
     return found
 
 
-def hook(secrets: list[str], secret: str, **changed: Any) -> dict[str, Any]:
-    """A delivery signed by these secrets, and the one that its receiver has."""
-    at = changed.get("at") or datetime.now(UTC)
+def hook(secrets: list[str], secret: str, age: timedelta = timedelta(0), **changed: Any) -> dict[str, Any]:
+    """A delivery signed by these secrets so long ago, and the one that its receiver has."""
+    at = datetime.now(UTC) - age
     headers = {**standard_headers("01M8", secrets, BODY.encode(), at), **changed.get("headers", {})}
     kept = {name: value for name, value in headers.items() if name != changed.get("without")}
     return {"body": changed.get("body", BODY), "headers": kept, "secret": secret}
 
 
 HOOKS = {
-    "by the secret": (hook([SECRET], SECRET), True),
-    "by the secret in its other form": (hook([SECRET], standard_secret(SECRET)), True),
-    "the first of two": (hook([SECRET, OTHER], SECRET), True),
-    "the second of two": (hook([OTHER, SECRET], SECRET), True),
-    "by another secret": (hook([OTHER], SECRET), False),
-    "another body": (hook([SECRET], SECRET, body=BODY + " "), False),
-    "another id": (hook([SECRET], SECRET, headers={"webhook-id": "01M9"}), False),
-    "too old": (hook([SECRET], SECRET, at=datetime.now(UTC) - timedelta(minutes=6)), False),
-    "of later": (hook([SECRET], SECRET, at=datetime.now(UTC) + timedelta(minutes=30)), False),
-    "no time": (hook([SECRET], SECRET, headers={"webhook-timestamp": "now"}), False),
-    "another version": (hook([SECRET], SECRET, headers={"webhook-signature": "v2,AAAA"}), False),
-    "no base64": (hook([SECRET], SECRET, headers={"webhook-signature": "v1,é v1, v1"}), False),
-    "without a signature": (hook([SECRET], SECRET, without="webhook-signature"), False),
+    "by the secret": (partial(hook, [SECRET], SECRET), True),
+    "by the secret in its other form": (partial(hook, [SECRET], standard_secret(SECRET)), True),
+    "the first of two": (partial(hook, [SECRET, OTHER], SECRET), True),
+    "the second of two": (partial(hook, [OTHER, SECRET], SECRET), True),
+    "by another secret": (partial(hook, [OTHER], SECRET), False),
+    "another body": (partial(hook, [SECRET], SECRET, body=BODY + " "), False),
+    "another id": (partial(hook, [SECRET], SECRET, headers={"webhook-id": "01M9"}), False),
+    "too old": (partial(hook, [SECRET], SECRET, age=timedelta(minutes=6)), False),
+    "of later": (partial(hook, [SECRET], SECRET, age=-timedelta(minutes=30)), False),
+    "no time": (partial(hook, [SECRET], SECRET, headers={"webhook-timestamp": "now"}), False),
+    "another version": (partial(hook, [SECRET], SECRET, headers={"webhook-signature": "v2,AAAA"}), False),
+    "no base64": (partial(hook, [SECRET], SECRET, headers={"webhook-signature": "v1,é v1, v1"}), False),
+    "without a signature": (partial(hook, [SECRET], SECRET, without="webhook-signature"), False),
 }
 
 
@@ -200,7 +201,7 @@ def test_a_change_that_waits_for_approval_is_no_success(outcomes: dict[str, Any]
 
 
 def test_a_webhook_is_verified_as_the_libraries_of_standard_webhooks_do(client: MadeClient, script: Script) -> None:
-    found = json.loads(client.run("calls", script.url, json.dumps([each for each, _ in HOOKS.values()])))["hooks"]
+    found = json.loads(client.run("calls", script.url, json.dumps([sign() for sign, _ in HOOKS.values()])))["hooks"]
     expected = [["returned", json.loads(BODY), [], 0] if genuine else ["InvalidSignature", 0] for _, genuine in HOOKS.values()]
     assert dict(zip(HOOKS, found, strict=True)) == dict(zip(HOOKS, expected, strict=True))
 
