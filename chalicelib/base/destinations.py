@@ -52,9 +52,14 @@ class Destination:
 
 @frozen
 class EventMessage:
-    """An event as it is delivered: `body` is the JSON text of every webhook, `message_id` the id of its delivery."""
+    """An event as it is delivered: `body` is the JSON text of every webhook, `message_id` the id of its delivery.
+
+    `sending_id` is the same for all attempts that the service makes by itself, and another one once the merchant has
+    asked for the delivery again, which has to arrive although it was there before.
+    """
 
     message_id: str
+    sending_id: str
     event_id: str
     kind: str
     body: str

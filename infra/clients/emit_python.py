@@ -6,11 +6,16 @@ A parameter of the query that is called as one of the path has `_` after it.
 import keyword
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from infra.clients.operations import Json, Method, event_schemas, methods_of, name_of, schemas_of
+from infra.clients.types import Types
 
-_NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_TYPES = Types(
+    names={"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"},
+    anything="Any",
+    literals=lambda values: f"Literal[{', '.join('None' if each is None else repr(each) for each in values)}]",
+    generics={"array": "List[{}]", "object": "Dict[str, {}]"},
+)
 _IMPORTS = """\
 from collections.abc import Iterator
 from functools import cached_property
@@ -35,33 +40,6 @@ def python_files(document: Json) -> dict[str, str]:
     }
 
 
-def type_of(schema: Any, prefix: str = "") -> str:
-    """A schema as a Python type; names of schemas have the prefix."""
-    if not isinstance(schema, dict):
-        return "Any"
-    if name := name_of(schema):
-        return prefix + name
-    if "const" in schema or "enum" in schema:
-        values = schema.get("enum", [schema.get("const")])
-        return f"Literal[{', '.join('None' if each is None else repr(each) for each in values)}]"
-    if "anyOf" in schema:
-        return _union(type_of(each, prefix) for each in schema["anyOf"])
-    kinds = schema.get("type", [])
-    return _union(_of_kind(kind, schema, prefix) for kind in ([kinds] if isinstance(kinds, str) else kinds))
-
-
-def _of_kind(kind: str, schema: Json, prefix: str) -> str:
-    if kind == "array":
-        return f"List[{type_of(schema.get('items'), prefix)}]"
-    if kind == "object":
-        return f"Dict[str, {type_of(schema.get('additionalProperties'), prefix)}]"
-    return _NAMES[kind]
-
-
-def _union(types: Iterator[str]) -> str:
-    return " | ".join(dict.fromkeys(types)) or "Any"
-
-
 def _models(document: Json, schemas: dict[str, Json], version: str) -> str:
     lines = [_HEAD.format(about="The JSON of the API as types.", version=version)]
     lines.append("from typing import Any, Dict, List, Literal, NotRequired, TypeAlias, TypedDict\n\n")
@@ -75,9 +53,10 @@ def _models(document: Json, schemas: dict[str, Json], version: str) -> str:
 def _model(name: str, schema: Json) -> str:
     fields = schema.get("properties")
     if fields is None:
-        return f'{name}: TypeAlias = "{type_of(schema)}"\n\n'
+        return f'{name}: TypeAlias = "{_TYPES.type_of(schema)}"\n\n'
     required = set(schema.get("required", ()))
-    types = {each: type_of(one) if each in required else f"NotRequired[{type_of(one)}]" for each, one in fields.items()}
+    known = {each: _TYPES.type_of(one) for each, one in fields.items()}
+    types = {each: one if each in required else f"NotRequired[{one}]" for each, one in known.items()}
     if all(each.isidentifier() and not keyword.iskeyword(each) for each in fields):
         lines = [f"    {each}: {_quote(one)}\n" for each, one in types.items()]
         return f"class {name}(TypedDict):\n" + ("".join(lines) or "    pass\n") + "\n\n"
@@ -112,10 +91,10 @@ def _method(method: Method) -> Iterator[str]:
     arguments = ["self", *(f"{name}: str" for name in method.path_names)]
     if method.body is not None:
         rest = "" if method.needs_body else " | None = None"
-        arguments.append(f"body: {type_of(method.body, 'models.')}{rest}")
+        arguments.append(f"body: {_TYPES.type_of(method.body, 'models.')}{rest}")
     names = {each.name: each.name + "_" * (each.name in method.path_names) for each in method.query}
     named = [
-        f"{names[each.name]}: {type_of(each.schema, 'models.')}{'' if each.is_required else ' | None = None'}"
+        f"{names[each.name]}: {_TYPES.type_of(each.schema, 'models.')}{'' if each.is_required else ' | None = None'}"
         for each in method.query
     ]
     if method.takes_key:
@@ -128,14 +107,14 @@ def _method(method: Method) -> Iterator[str]:
         called.append("query={" + ", ".join(f'"{name}": {argument}' for name, argument in names.items()) + "}")
     if method.takes_key:
         called.append("takes_key=True, idempotency_key=idempotency_key")
-    result = type_of(method.result, "models.")
+    result = _TYPES.type_of(method.result, "models.")
     yield _function(method.page_name, [*arguments, *_keywords(named)], result, method.summary,
                     f'return cast("{result}", self._call({", ".join(called)}))')
     if page := method.page:
         kept = [each for each in named if not each.startswith(f"{page.parameter}:")]
         passed = [*method.path_names, *(each.partition(":")[0] for each in kept)]
         values = ", ".join([*(f"{each}={each}" for each in passed), f"{page.parameter}=place"])
-        entry = type_of(page.entry, "models.")
+        entry = _TYPES.type_of(page.entry, "models.")
         one_page = f"lambda place: self.{method.page_name}({values})"
         body = f'return cast("Iterator[{entry}]", self._pages({one_page}, "{page.field}"))'
         summary = f"{method.summary}: each in turn"

@@ -3,11 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from infra.clients.operations import Json, Method, Page, event_schemas, methods_of, name_of, schemas_of
+from infra.clients.types import Types
 
-_NAMES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+_TYPES = Types(
+    names={"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"},
+    anything="unknown",
+    literals=lambda values: " | ".join(map(json.dumps, values)),
+    generics={"array": "Array<{}>", "object": "Record<string, {}>"},
+)
 _HEAD = "/** {about} Made of the OpenAPI document {version}; do not edit. */\n\n"
 
 
@@ -23,32 +28,6 @@ def typescript_files(document: Json, package: str) -> dict[str, str]:
     }
 
 
-def type_of(schema: Any, prefix: str = "") -> str:
-    """A schema as a type of TypeScript; names of schemas have the prefix."""
-    if not isinstance(schema, dict):
-        return "unknown"
-    if name := name_of(schema):
-        return prefix + name
-    if "const" in schema or "enum" in schema:
-        return " | ".join(json.dumps(each) for each in schema.get("enum", [schema.get("const")]))
-    if "anyOf" in schema:
-        return _union(type_of(each, prefix) for each in schema["anyOf"])
-    kinds = schema.get("type", [])
-    return _union(_of_kind(kind, schema, prefix) for kind in ([kinds] if isinstance(kinds, str) else kinds))
-
-
-def _of_kind(kind: str, schema: Json, prefix: str) -> str:
-    if kind == "array":
-        return f"Array<{type_of(schema.get('items'), prefix)}>"
-    if kind == "object":
-        return f"Record<string, {type_of(schema.get('additionalProperties'), prefix)}>"
-    return _NAMES[kind]
-
-
-def _union(types: Iterator[str]) -> str:
-    return " | ".join(dict.fromkeys(types)) or "unknown"
-
-
 def _models(document: Json, schemas: dict[str, Json], version: str) -> str:
     lines = [_HEAD.format(about="The JSON of the API as types.", version=version)]
     lines += [_model(name, schema) for name, schema in schemas.items()]
@@ -60,9 +39,9 @@ def _models(document: Json, schemas: dict[str, Json], version: str) -> str:
 def _model(name: str, schema: Json) -> str:
     fields = schema.get("properties")
     if fields is None:
-        return f"export type {name} = {type_of(schema)};\n\n"
+        return f"export type {name} = {_TYPES.type_of(schema)};\n\n"
     required = set(schema.get("required", ()))
-    lines = "".join(_field(each, type_of(one), each in required) for each, one in fields.items())
+    lines = "".join(_field(each, _TYPES.type_of(one), each in required) for each, one in fields.items())
     return f"export interface {name} {{\n{lines}}}\n\n"
 
 
@@ -97,12 +76,12 @@ def _class_name(group: str) -> str:
 
 def _method(method: Method) -> Iterator[str]:
     paths = [f"{camel_case(name)}: string" for name in method.path_names]
-    sent = f"body{'' if method.needs_body else '?'}: {type_of(method.body, 'models.')}"
+    sent = f"body{'' if method.needs_body else '?'}: {_TYPES.type_of(method.body, 'models.')}"
     body = [sent] if method.body is not None else []
     path = re.sub(r"{(\w+)}", lambda found: f"${{encodeURIComponent({camel_case(found[1])})}}", method.path)
     given = [f"verb: {json.dumps(method.verb)}, path: `{path}`", *(["body"] if body else [])]
     given += (["query"] if method.query else []) + (["takesKey: true"] if method.takes_key else [])
-    result = type_of(method.result, "models.")
+    result = _TYPES.type_of(method.result, "models.")
     arguments = [*paths, *body, *_query(method, ()), "options: CallOptions = {}"]
     yield _function(method.page_name, method.summary, arguments, f"Promise<{result}>",
                     f"return this.caller.call<{result}>({{ {', '.join(given)} }}, options);")
@@ -113,9 +92,9 @@ def _method(method: Method) -> Iterator[str]:
 def _iterator(method: Method, page: Page, paths: list[str]) -> str:
     query = f"{{ ...query, ...(place ? {{ {page.parameter}: place }} : {{}}) }}"
     values = ", ".join([*(camel_case(name) for name in method.path_names), query, "options"])
-    entry = type_of(page.entry, "models.")
+    entry = _TYPES.type_of(page.entry, "models.")
     called = f"this.{camel_case(method.page_name)}({values})"
-    read = f"(place) => {called} as Promise<{type_of(page.schema, 'models.')}>"
+    read = f"(place) => {called} as Promise<{_TYPES.type_of(page.schema, 'models.')}>"
     arguments = [*paths, *_query(method, (page.parameter,)), "options: CallOptions = {}"]
     body = f'return pagesOf<{entry}>({read}, "{page.field}");'
     summary = f"{method.summary}: each in turn"
@@ -125,7 +104,8 @@ def _iterator(method: Method, page: Page, paths: list[str]) -> str:
 def _query(method: Method, left_out: tuple[str, ...]) -> list[str]:
     """The argument with the query, without some parameters; none if the operation has no query."""
     kept = [each for each in method.query if each.name not in left_out]
-    fields = " ".join(_field(each.name, type_of(each.schema, "models."), each.is_required).strip() for each in kept)
+    types = (_TYPES.type_of(each.schema, "models.") for each in kept)
+    fields = " ".join(_field(each.name, kind, each.is_required).strip() for each, kind in zip(kept, types, strict=True))
     if not method.query:
         return []
     return [f"query: {{ {fields} }}" + ("" if any(each.is_required for each in kept) else " = {}")]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from chalicelib.platform.storage.clients import Keys
 
@@ -14,11 +14,13 @@ SERVICE_ACCOUNT = "210987654321"
 @dataclass
 class MerchantAws:
     """`roles` demand an external id, or none; what was `sent` is kept by ARN; with a `fault` everything but STS refuses,
-    by code and HTTP status."""
+    by code and HTTP status, and STS with an `sts_fault`. A lossy one keeps what it is sent, and does not answer."""
 
     roles: dict[str, str | None] = field(default_factory=dict)
     sent: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     fault: tuple[str, int] | None = None
+    sts_fault: tuple[str, int] | None = None
+    is_lossy: bool = False
     taken: list[tuple[str, str]] = field(default_factory=list)
     """Roles that were asked for, with the external id."""
 
@@ -38,10 +40,14 @@ class _Client:
         return SimpleNamespace(endpoint_url=f"https://{self.service}.{self.region}.amazonaws.com")
 
     def get_caller_identity(self) -> dict[str, Any]:
+        if self.aws.sts_fault is not None:
+            raise refusal(*self.aws.sts_fault)
         return {"Account": SERVICE_ACCOUNT}
 
     def assume_role(self, RoleArn: str, RoleSessionName: str, DurationSeconds: int, ExternalId: str) -> dict[str, Any]:
         self.aws.taken.append((RoleArn, ExternalId))
+        if self.aws.sts_fault is not None:
+            raise refusal(*self.aws.sts_fault)
         if RoleArn not in self.aws.roles or self.aws.roles[RoleArn] not in (None, ExternalId):
             raise refusal("AccessDenied", 403)
         return {"Credentials": {"AccessKeyId": RoleArn, "SecretAccessKey": RoleSessionName, "SessionToken": ExternalId}}
@@ -67,6 +73,8 @@ class _Client:
         if self.aws.fault is not None:
             raise refusal(*self.aws.fault)
         self.aws.sent.setdefault(arn, []).append(message)
+        if self.aws.is_lossy:
+            raise ReadTimeoutError(endpoint_url=arn)
         return {}
 
 

@@ -1,7 +1,6 @@
 """The packages of infra/clients, built and installed: what they call, repeat, raise and verify, the same in both languages."""
 
 import json
-import threading
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email import message_from_string
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from chalicelib.webhooks.signatures import standard_headers, standard_secret
 from infra.clients.operations import methods_of
 from infra.documents.api import read_document
 from tests.local.made_clients import MadeClient, python_client, typescript_client
+from tests.support.http_server import Request, Response, serving
 
 CLIENTS = ("python_client", "typescript_client")
 SECRET, OTHER = "5e" * 32, "7f" * 32
@@ -76,41 +75,24 @@ class Script:
 def script() -> Iterator[Script]:
     found = Script()
 
-    class Handler(BaseHTTPRequestHandler):
-        def handle_call(self) -> None:
-            path, _, query = self.path.partition("?")
-            sent = self.rfile.read(int(self.headers.get("content-length") or 0))
-            request = {
-                "verb": self.command,
-                "path": path,
-                "query": dict(each.split("=") for each in query.split("&") if each),
-                "headers": {name.lower(): value for name, value in self.headers.items()},
-                "body": json.loads(sent) if sent else None,
-            }
-            found.asked.append(request)
-            answer = found.answer(request)
-            if answer is None:
-                self.close_connection = True
-                return
-            status, headers, body = answer
-            text = (body if isinstance(body, str) else json.dumps(body)).encode()
-            self.send_response(status)
-            for name, value in {**headers, "content-length": str(len(text))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(text)
+    def answer(sent: Request) -> Response | None:
+        path, _, query = sent.path.partition("?")
+        request = {
+            "verb": sent.verb,
+            "path": path,
+            "query": dict(each.split("=") for each in query.split("&") if each),
+            "headers": sent.headers,
+            "body": json.loads(sent.body) if sent.body else None,
+        }
+        found.asked.append(request)
+        answered = found.answer(request)
+        if answered is None:
+            return None
+        status, headers, body = answered
+        return Response(status, headers, (body if isinstance(body, str) else json.dumps(body)).encode())
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_call
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    found.url = f"http://127.0.0.1:{server.server_address[1]}"
-    yield found
-    server.shutdown()
-    server.server_close()
+    with serving(answer) as found.url:
+        yield found
 
 
 @pytest.fixture(params=CLIENTS)

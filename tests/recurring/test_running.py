@@ -11,6 +11,7 @@ from chalicelib.base.money import Fee
 from chalicelib.payments.recording.jobs import record_transfers
 from chalicelib.payments.requests.payments.records import Payment, PaymentKind
 from chalicelib.payments.requests.records import Request
+from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.recurring import flows, running
 from chalicelib.recurring.records import RecurringPayment, RecurringStatus
 from chalicelib.recurring.responses import answer_changed
@@ -411,7 +412,7 @@ def test_one_that_fails_to_be_read_stops_no_other() -> None:
     key = Request.KEY.of(payable_id=period.request_id, position=0)
     shop.store._remove(key)
     body = json.dumps({"network": "sepolia", "recurring": [broken.recurring_id, sound.recurring_id]})
-    with pytest.raises(Exception, match="1 records failed"):
+    with pytest.raises(SweepIncomplete, match="1 records failed"):
         running.execute_recurring(shop.services, body)
     assert len(shop.world.chain.mempool.sent) == 1
     assert shop.load(sound).sent_at is not None

@@ -12,5 +12,7 @@ def models(known: Operation) -> Models:
 
 
 def one_of_each_kind() -> list[Operation]:
-    """An operation for each way to be called: what the pipeline does with a request alone, it does for all of a kind."""
-    return list({(known.modes, known.method == "GET"): known for known in OPERATIONS}.values())
+    """An operation for each way to be called: what the pipeline does with a request alone, it does for all of a kind.
+    The same ones whatever was imported first."""
+    by_name = sorted(OPERATIONS, key=lambda known: known.name)
+    return list({(known.modes, known.method == "GET"): known for known in by_name}.values())

@@ -1,11 +1,14 @@
 """Destinations of events in AWS: who registers them, what they receive, and what becomes of events they do not take."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.outbound.destination_sender import DestinationSender
 from chalicelib.webhooks import publisher
 from chalicelib.webhooks.deliveries import flows as deliveries
 from chalicelib.webhooks.deliveries import reading as delivery_reading
@@ -14,8 +17,10 @@ from chalicelib.webhooks.deliveries.store import newest
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Choices, Endpoint
 from chalicelib.webhooks.records import Event
+from tests.fakes.merchant_aws import MerchantAws
 from tests.fakes.world import World
 from tests.support.client import Reply, Shop
+from tests.support.running import run_on, running
 
 ACCOUNT = "123456789012"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/payment-events-orders"
@@ -55,6 +60,42 @@ def test_a_client_id_alone_registers_none(new_shop: Shop) -> None:
     assert new_shop.api.get("/v1/webhook", new_shop.by_client).json == []
 
 
+class SilentAws(MerchantAws):
+    """Counts the clients that are made, and refuses whatever they ask."""
+
+    def client(self, service: str, *others: Any) -> Any:
+        self.taken.append((service, ""))
+        return super().client(service, *others)
+
+
+@pytest.fixture
+def aws() -> Iterator[SilentAws]:
+    """AWS of the running service, which does not answer."""
+    before, silent = running(), SilentAws(sts_fault=("InternalFailure", 500))
+    run_on(replace(before, destinations=lambda: DestinationSender(True, silent.client)))
+    yield silent
+    run_on(before)
+
+
+def test_a_request_that_is_refused_in_any_case_asks_aws_for_nothing(new_shop: Shop, aws: SilentAws) -> None:
+    assert register(new_shop, new_shop.by_client).status == 403
+    assert register(new_shop, new_shop.by_client, "https://93.184.215.14/hook").status == 400
+    assert register(new_shop, {"x-api-key": new_shop.key}, roleArn=ROLE.replace(ACCOUNT, "999999999999")).status == 400
+    assert aws.taken == []
+
+
+def test_while_sts_does_not_answer_nothing_is_registered_and_the_answer_says_so(
+    new_shop: Shop, aws: SilentAws
+) -> None:
+    reply = register(new_shop, {"x-api-key": new_shop.key})
+    assert (reply.status, reply.message) == (
+        503, "AWS did not answer which account roles have to trust; nothing was registered: try again"
+    )
+    assert new_shop.api.get("/v1/webhook", {"x-api-key": new_shop.key}).json == []
+    aws.sts_fault = None
+    assert register(new_shop, {"x-api-key": new_shop.key}).status == 201
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -83,10 +124,10 @@ class Merchant:
 
     def __init__(self, world: World) -> None:
         self.world, self.count = world, 0
-        self.endpoints = {kind: self._register(arn) for kind, arn in ARNS.items()}
+        self.endpoints = {kind: self.register(arn) for kind, arn in ARNS.items()}
 
-    def _register(self, arn: str) -> Endpoint:
-        role = f"{ROLE}-{arn.split(':')[2]}"
+    def register(self, arn: str) -> Endpoint:
+        role = f"{ROLE}-{len(self.world.merchants.roles)}"
         args = (self.world.services, self.world.actor, None, Mode.API_KEY, arn)
         endpoint, _ = endpoints.register(*args, Choices(role_arn=role))
         self.world.merchants.roles[role] = endpoint.external_id
@@ -171,3 +212,20 @@ def test_a_sample_event_arrives_marked_as_one(merchant: Merchant) -> None:
     world.drain()
     (message,) = world.merchants.sent[ARNS["topic"]]
     assert message["MessageAttributes"]["test"]["StringValue"] == "true"
+
+
+def test_what_the_merchant_asks_for_again_is_another_message_and_an_automatic_attempt_is_not(merchant: Merchant) -> None:
+    world, aws, queue = merchant.world, merchant.world.merchants, f"{ARNS['queue']}.fifo"
+    merchant.endpoints["fifo"] = merchant.register(queue)
+    merchant.tell(1)
+    aws.is_lossy = True  # takes each message, and does not answer
+    merchant.run(60)
+    aws.is_lossy = False
+    first = {each["MessageDeduplicationId"] for each in aws.sent[queue]}
+    assert len(aws.sent[queue]) == 4 and len(first) == 1
+    (failed,) = merchant.deliveries("fifo")
+    delivery_reading.repeat_one(world.services, merchant.endpoints["fifo"], failed.delivery_id)
+    merchant.run(15)
+    (*_, last) = aws.sent[queue]
+    assert len(aws.sent[queue]) == 5 and last["MessageDeduplicationId"] not in first
+    assert last["MessageAttributes"]["id"]["StringValue"] == failed.delivery_id

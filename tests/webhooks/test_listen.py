@@ -5,10 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from infra import listen
 from infra.listen import RETRIES, Listener, Refused
 from tests.docs.documents import DOCS
 from tests.support.client import Shop
+from tests.support.http_server import Request, Response, serving
 from tests.support.patience import wait_for
 from tests.support.running import running
 from tests.webhooks.test_events import write
@@ -31,11 +30,11 @@ class Receiver:
     """Keeps what it is sent, and answers with the statuses in their order, then with 200."""
 
     def __init__(self, *statuses: int) -> None:
-        self.statuses, self.received = list(statuses), list[tuple[dict[str, str], bytes]]()
+        self.statuses, self.received = list(statuses), list[tuple[Mapping[str, str], bytes]]()
 
-    def answer(self, headers: dict[str, str], body: bytes) -> int:
-        self.received.append((headers, body))
-        return self.statuses.pop(0) if self.statuses else 200
+    def answer(self, request: Request) -> Response:
+        self.received.append((request.headers, request.body))
+        return Response(self.statuses.pop(0) if self.statuses else 200)
 
     @property
     def kinds(self) -> list[str]:
@@ -43,25 +42,10 @@ class Receiver:
 
 
 @contextmanager
-def serving(receiver: Receiver) -> Iterator[str]:
+def receiving(receiver: Receiver) -> Iterator[str]:
     """Yields the URL of the receiver."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(receiver.answer({name.lower(): value for name, value in self.headers.items()}, body))
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/hook"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(receiver.answer) as url:
+        yield f"{url}/hook"
 
 
 def address(shop: Shop) -> str:
@@ -76,7 +60,7 @@ def listener(shop: Shop, hook: str, said: list[str], **options: Any) -> Listener
 def test_each_event_and_variant_is_forwarded_once_and_verified_by_a_library(new_shop: Shop) -> None:
     receiver, said = Receiver(), list[str]()
     variant = (EventVariant("payment.confirmed.checkout"),)
-    with serving(receiver) as hook:
+    with receiving(receiver) as hook:
         listening = listener(new_shop, hook, said)
         event = write(running(), new_shop.account_id, variants=variant)
         for _ in range(3):
@@ -95,7 +79,7 @@ def test_each_event_and_variant_is_forwarded_once_and_verified_by_a_library(new_
 def test_an_event_that_is_not_received_is_sent_again_after_1_5_and_15_seconds(new_shop: Shop) -> None:
     receiver, said, slept = Receiver(500, 302), list[str](), list[float]()
     write(running(), new_shop.account_id)
-    with serving(receiver) as hook:
+    with receiving(receiver) as hook:
         listener(new_shop, hook, said, sleep=slept.append).forward_next()
     assert [headers["x-service-retry-count"] for headers, _ in receiver.received] == ["0", "1", "2"]
     assert slept == [0, *RETRIES[:2]]
@@ -105,7 +89,7 @@ def test_an_event_that_is_not_received_is_sent_again_after_1_5_and_15_seconds(ne
 def test_an_address_that_does_not_answer_is_given_up_after_four_attempts(new_shop: Shop) -> None:
     said, slept = list[str](), list[float]()
     write(running(), new_shop.account_id)
-    with serving(Receiver()) as hook:
+    with receiving(Receiver()) as hook:
         listening = listener(new_shop, hook, said, sleep=slept.append)
         listening.forward = "http://127.0.0.1:9/hook"
         listening.forward_next()
@@ -119,14 +103,14 @@ def test_only_events_of_one_kind_or_client_id_are_forwarded(new_shop: Shop) -> N
     write(running(), new_shop.account_id, kind="payment.failed", client_id="cli_one")
     for options, kinds in (({"query": {"kind": "payment.failed"}}, ["payment.failed"]), ({"client_id": "cli_two"}, [])):
         receiver = Receiver()
-        with serving(receiver) as hook:
+        with receiving(receiver) as hook:
             listener(new_shop, hook, [], **options).forward_next()
         assert receiver.kinds == kinds
 
 
 def test_a_key_that_is_refused_ends_it_and_a_service_that_is_away_does_not(new_shop: Shop) -> None:
     said = list[str]()
-    with serving(Receiver()) as hook, pytest.raises(Refused, match="refuses to list events: 401 "):
+    with receiving(Receiver()) as hook, pytest.raises(Refused, match="refuses to list events: 401 "):
         listener(new_shop, hook, said, api_key="rk_unknown").forward_next()
     assert listener(new_shop, "", said, url="http://127.0.0.1:9").forward_next() is False
     assert said == ["http://127.0.0.1:9 does not list events now (ConnectionError); asking again"]
@@ -141,7 +125,7 @@ def test_the_command_says_what_it_misses_and_what_it_signs_with(
     assert capsys.readouterr().err.startswith("Give the environment variable API_KEY, or start the local stack")
     monkeypatch.setenv("API_KEY", "rk_unknown")
     said = list[str]()
-    with serving(Receiver()) as hook:
+    with receiving(Receiver()) as hook:
         assert listen.main(["--forward", hook, "--url", url, "--secret", SECRET], said.append) == 2
     assert capsys.readouterr().err.startswith(f"{url} refuses to list events: 401 ")
     assert said[1] == f"Secret: {SECRET}, for libraries of Standard Webhooks {standard_secret(SECRET)}"
@@ -150,7 +134,7 @@ def test_the_command_says_what_it_misses_and_what_it_signs_with(
 def test_the_command_of_the_documents_forwards_until_it_is_interrupted(new_shop: Shop) -> None:
     (block,) = [each for each in DOCS["webhooks"].blocks("sh") if "infra.listen" in each]
     receiver = Receiver()
-    with serving(receiver) as hook:
+    with receiving(receiver) as hook:
         command = block.replace(".venv/bin/python", f"exec {sys.executable}").replace("http://localhost:3000/hook", hook)
         environment = {**os.environ, "API_URL": address(new_shop), "API_KEY": new_shop.by_key["x-api-key"]}
         with subprocess.Popen(["bash", "-euc", command], env=environment, stdout=subprocess.PIPE, text=True) as child:

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from botocore.exceptions import ClientError
 
 from chalicelib.base.errors import Conflict
 from chalicelib.webhooks.signature_keys import flows as signature_keys
@@ -137,7 +138,7 @@ def test_the_private_key_is_stored_encrypted_and_neither_answered_nor_logged(new
     assert len(bytes.fromhex(private)) == 32 and private not in key.ciphertext
     shown = new_shop.api.request("GET", "/.well-known/jwks.json", None, {})
     assert private not in json.dumps(shown.json) + new_shop.api.log.getvalue()
-    with pytest.raises(Exception):  # noqa: B017  (of the fake, or of KMS)
+    with pytest.raises(ClientError, match="InvalidCiphertextException"):
         services.secrets.decrypt(key.ciphertext, "another")
 
 

@@ -46,8 +46,7 @@ def check_event(services: Services, headers: Mapping[str, str], raw_body: bytes)
         event = compliance.object_of(raw_body)
         subject, account = _SUBJECTS[event["kind"]](event["data"]), event["account"]
         _check_status(subject)
-        if not event["id"]:
-            raise LookupError("an event has an id")
+        compliance.text_of(event, "id")
     except (LookupError, TypeError, compliance.ProviderUnavailable):
         raise BadRequest("The event is not in the documented form") from None
     if account != services.settings.compliance_account:

@@ -32,15 +32,19 @@ function Webhooks() {
 /** @param {any} props */
 function NewWebhook({ close }) {
   const [url, setUrl] = useState("");
+  const [roleArn, setRole] = useState("");
   const [events, setEvents] = useState(["*"]);
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const send = async () => setMade(await call("POST", "/v1/webhook", { body: { url: url.trim(), events } }));
+  const isArn = url.trim().startsWith("arn:"); // of a queue, topic or event bus, which a role of its account may send to
+  const send = async () => setMade(await call("POST", "/v1/webhook", { body: { url: url.trim(), events, ...(isArn && { roleArn: roleArn.trim() }) } }));
   return html`
     <${Dialog} title=${t("webhook.new")} onClose=${close}>
-      ${made ? html`<p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />` : html`
+      ${made?.trustPolicy ? html`<p class="note good">${t("webhook.trust")}</p><${Copy} text=${JSON.stringify(made.trustPolicy)} whole />`
+      : made ? html`<p class="note good">${t("webhook.secret")}</p><${Copy} text=${made.secret} whole />` : html`
         <${Form} send=${send} label=${t("webhook.create")} onProblem=${setProblem}>
-          <${Field} label=${t("webhook.url")} type="url" value=${url} onValue=${setUrl} problem=${problemOf(problem, "url")} />
+          <${Field} label=${t("webhook.url")} hint=${t("webhook.url.hint")} type="url" value=${url} onValue=${setUrl} problem=${problemOf(problem, "url")} />
+          ${isArn && html`<${Field} label=${t("webhook.role")} hint=${t("webhook.role.hint")} required value=${roleArn} onValue=${setRole} problem=${problemOf(problem, "roleArn")} />`}
           <${Events} chosen=${events} choose=${setEvents} />
         <//>
       `}
@@ -93,6 +97,7 @@ function Webhook({ id }) {
       ${(/** @type {any} */ webhook) => webhook === null ? html`<${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
         <${Title}>${clean(webhook.url)}<//>
         <p class="hint">${t("webhook.receives")} <${Name} of=${webhook.events.join(", ")} /></p>
+        ${webhook.roleArn && html`<p class="hint">${t("webhook.role")}: <${Name} of=${webhook.roleArn} /> · sts:ExternalId: <${Name} of=${webhook.externalId} /></p>`}
         ${may("webhooks:write") && html`<${Actions} webhook=${webhook} again=${() => { loaded.again(); setTurn(turn + 1); }} />`}
         <section class="card" aria-labelledby="deliveries">
           <div class="title"><h2 id="deliveries">${t("delivery.title")}</h2>

@@ -221,7 +221,7 @@ def user_of(found: Any) -> ProviderUser:
     """A user as the provider sends it, in answers and events. Raises ProviderUnavailable."""
     fields = _fields(found)
     return ProviderUser(
-        user_id=_text(fields, "id"),
+        user_id=text_of(fields, "id"),
         sequence=_sequence(fields),
         kyc_status=_matching(_STATUS, fields, "kycStatus"),
         agreement_status=_matching(_STATUS, fields, "agreementStatus"),
@@ -234,8 +234,8 @@ def account_of(found: Any) -> ProviderAccount:
     """A bank account as the provider sends it, in answers and events. Raises ProviderUnavailable."""
     fields = _fields(found)
     return ProviderAccount(
-        account_id=_text(fields, "id"),
-        user_id=_text(fields, "userId"),
+        account_id=text_of(fields, "id"),
+        user_id=text_of(fields, "userId"),
         sequence=_sequence(fields),
         status=_matching(_STATUS, fields, "status"),
         reason=_reason(fields),
@@ -246,12 +246,12 @@ def order_of(found: Any) -> ProviderOrder:
     """An order as the provider sends it, in answers and events. Raises ProviderUnavailable."""
     fields = _fields(found)
     return ProviderOrder(
-        order_id=_text(fields, "id"),
-        user_id=_text(fields, "userId"),
-        account_id=_text(fields, "bankAccountId"),
+        order_id=text_of(fields, "id"),
+        user_id=text_of(fields, "userId"),
+        account_id=text_of(fields, "bankAccountId"),
         sequence=_sequence(fields),
         status=_matching(_STATUS, fields, "status"),
-        provider_id=_text(fields, "providerId"),
+        provider_id=text_of(fields, "providerId"),
         deposit_address=_matching(_ADDRESS, fields, "depositAddress"),
         amount=_matching(_AMOUNT, fields, "amount"),
         fee=_matching(_AMOUNT, fields, "fee"),
@@ -281,7 +281,8 @@ def _fields(found: Any) -> dict[str, Any]:
     return found
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def text_of(fields: Mapping[str, Any], name: str) -> str:
+    """A text of 1 to _LONGEST_TEXT characters without control characters. Raises ProviderUnavailable."""
     text = fields.get(name)
     if not isinstance(text, str) or not 1 <= len(text) <= _LONGEST_TEXT or not text.isprintable():
         raise ProviderUnavailable(f"{name} is not as documented")

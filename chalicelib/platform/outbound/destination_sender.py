@@ -7,6 +7,7 @@ from secrets import token_hex
 from typing import Any
 
 from chalicelib.base.destinations import Destination, EventMessage
+from chalicelib.base.errors import ServiceError
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.outbound.sender import PostResult
 from chalicelib.platform.storage.clients import Keys, aws_client
@@ -18,12 +19,17 @@ _SESSION_SECONDS = 3_600
 _RENEW_SECONDS = 300
 _MOST_KEPT = 200
 """Clients that a process keeps."""
+_REFUSED_SECONDS = 300
+"""How long a role is not asked for again that was refused, or that demands no external id."""
+_MOST_REFUSED = 2_000
+"""Refusals that a process keeps; apart from the clients, so that broken roles end the sessions of no other ones."""
 _THROTTLED = frozenset(
     {
         "Throttling", "ThrottlingException", "Throttled", "RequestThrottled", "ThrottledException", "KmsThrottled",
         "KMSThrottling", "KMSThrottlingException", "RequestLimitExceeded", "LimitExceededException",
     }
 )
+_DENIED = ("AccessDenied", "AccessDeniedException")
 _TOO_MANY, _BROKEN, _REFUSED = 429, 503, 403
 _REFUSED_BY_SQS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 _OPEN_ROLE = "The role can be taken on without its external id: its trust policy must demand sts:ExternalId"
@@ -36,6 +42,16 @@ def _make_client(service: str, region: str | None, keys: Keys | None) -> Any:
     return aws_client(service, attempts=1, read_seconds=3, region=region, keys=keys)
 
 
+class AccountUnknown(ServiceError):
+    """STS did not answer which AWS account the service has; the log has the `reason`."""
+
+    status = 503
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("AWS did not answer which account roles have to trust; nothing was registered: try again")
+        self.logged = f"STS did not answer: {reason}"
+
+
 @frozen
 class _Kept:
     client: Any
@@ -43,19 +59,36 @@ class _Kept:
 
 
 @frozen
+class _Refusal:
+    """What AWS answered for a role, as the result of a message, until it is asked again."""
+
+    status: int
+    answer: str
+    until: float
+
+
+@frozen
 class DestinationSender:
     """Sends to destinations; keeps a client for each until its role has to be taken on anew. May be shared by threads.
 
+    The calls to STS are a quota that all merchants share, so a refusal is kept as well: each role costs a process two
+    calls in _SESSION_SECONDS while it permits sending, and at most two in _REFUSED_SECONDS while it does not.
     `demands_external_id` is false where no policies of roles hold, as in the local cloud.
     """
 
     demands_external_id: bool
     make_client: Clients = _make_client
     _kept: dict[Any, _Kept] = field(default_factory=dict, compare=False)
+    _refusals: dict[Any, _Refusal] = field(default_factory=dict, compare=False)
 
     def own_account(self) -> str:
-        """The AWS account of the service, which roles have to trust. One call to STS."""
-        account: str = self._sts().get_caller_identity()["Account"]
+        """The AWS account of the service, which roles have to trust. One call to STS. Raises AccountUnknown."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            account: str = self._sts().get_caller_identity()["Account"]
+        except (BotoCoreError, ClientError) as failure:
+            raise AccountUnknown(type(failure).__name__) from failure
         return account
 
     def send(self, destination: Destination, message: EventMessage) -> PostResult:
@@ -75,8 +108,8 @@ class DestinationSender:
 
     def _send(self, destination: Destination, message: EventMessage) -> tuple[int, str]:
         client = self._client_of(destination)
-        if client is None:
-            return _REFUSED, _OPEN_ROLE
+        if isinstance(client, _Refusal):
+            return client.status, client.answer
         if destination.service == "events":
             return _put_event(client, destination, message)
         body, parameters = _text_for_sqs(message), _parameters(destination, message)
@@ -87,42 +120,59 @@ class DestinationSender:
             client.send_message(QueueUrl=url, MessageBody=body, **parameters)
         return 200, ""
 
-    def _client_of(self, destination: Destination) -> Any | None:
-        """A client with the credentials of the role; None if the role does not demand its external id."""
-        key = (destination.service, destination.region, destination.role_arn, destination.external_id)
+    def _client_of(self, destination: Destination) -> Any | _Refusal:
+        """A client with the credentials of the role, or why it may not be taken on."""
+        role = (destination.role_arn, destination.external_id)
+        key = (destination.service, destination.region, *role)
         now = time.monotonic()
-        kept = self._kept.get(key)
+        kept, refusal = self._kept.get(key), self._refusals.get(role)
         if kept is not None and now < kept.until:
             return kept.client
+        if refusal is not None and now < refusal.until:
+            return refusal
         keys = self._take_role(destination)
-        if keys is None:
-            return None
+        if isinstance(keys, _Refusal):
+            _keep(self._refusals, role, keys, _MOST_REFUSED)
+            return keys
         client = self.make_client(destination.service, destination.region, keys)
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
-        self._kept[key] = _Kept(client, now + _SESSION_SECONDS - _RENEW_SECONDS)
+        _keep(self._kept, key, _Kept(client, now + _SESSION_SECONDS - _RENEW_SECONDS), _MOST_KEPT)
         return client
 
-    def _take_role(self, destination: Destination) -> Keys | None:
+    def _take_role(self, destination: Destination) -> Keys | _Refusal:
+        """The keys of a session of the role, or why it permits none. Raises what AWS answers for other reasons."""
         from botocore.exceptions import ClientError
 
+        until = time.monotonic() + _REFUSED_SECONDS
         sts = self._sts()
         asked = {"RoleArn": destination.role_arn, "RoleSessionName": SOURCE, "DurationSeconds": _SESSION_SECONDS}
-        found = sts.assume_role(**asked, ExternalId=destination.external_id)["Credentials"]
+        try:
+            found = sts.assume_role(**asked, ExternalId=destination.external_id)["Credentials"]
+        except ClientError as refused:
+            if refused.response["Error"]["Code"] not in _DENIED:
+                raise
+            return _Refusal(_REFUSED, _text_of(refused.response), until)
         if self.demands_external_id:
             try:
                 sts.assume_role(**asked, ExternalId=token_hex(16))
-            except ClientError as refusal:
-                if refusal.response["Error"]["Code"] not in ("AccessDenied", "AccessDeniedException"):
+            except ClientError as refused:
+                if refused.response["Error"]["Code"] not in _DENIED:
                     raise
             else:
-                return None
+                return _Refusal(_REFUSED, _OPEN_ROLE, until)
         return Keys(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
 
     def _sts(self) -> Any:
         kept = self._kept.get("sts") or _Kept(self.make_client("sts", None, None), 0)
-        self._kept["sts"] = kept
+        _keep(self._kept, "sts", kept, _MOST_KEPT)
         return kept.client
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Keeps a value as the newest one, and drops the oldest ones beyond `most`."""
+    kept.pop(key, None)
+    for oldest in list(kept)[: max(0, len(kept) - most + 1)]:
+        kept.pop(oldest, None)
+    kept[key] = value
 
 
 def _text_for_sqs(message: EventMessage) -> str:
@@ -139,7 +189,7 @@ def _parameters(destination: Destination, message: EventMessage) -> dict[str, An
     if not destination.name.endswith(".fifo"):
         return {"MessageAttributes": named}
     group = message.request_id or message.message_id
-    return {"MessageAttributes": named, "MessageGroupId": group, "MessageDeduplicationId": message.message_id}
+    return {"MessageAttributes": named, "MessageGroupId": group, "MessageDeduplicationId": message.sending_id}
 
 
 def _put_event(client: Any, destination: Destination, message: EventMessage) -> tuple[int, str]:

@@ -16,6 +16,7 @@ from chalicelib.base.destinations import EventMessage
 from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import ulid_from
+from chalicelib.base.timestamps import iso
 from chalicelib.webhooks import signatures as webhook_signatures
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState
 from chalicelib.webhooks.endpoints.records import Endpoint
@@ -186,10 +187,13 @@ def delivery_headers(
 
 
 def message_of(delivery: Delivery, body: bytes) -> EventMessage:
-    """A delivery as it is put into a destination in AWS."""
+    """A claimed delivery as it is put into a destination in AWS. Its sendings differ in when their first attempt began.
+    """
     text = body.decode()
+    since = delivery.trying_since or delivery.created_at
     return EventMessage(
         message_id=delivery.delivery_id,
+        sending_id=f"{delivery.delivery_id}-{iso(since)}",
         event_id=delivery.event_id or delivery.delivery_id,
         kind=delivery.kind,
         body=text,

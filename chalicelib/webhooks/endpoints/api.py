@@ -42,8 +42,11 @@ def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
 
 def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCreated:
     client_id, body = client_id_of(call, call.body), call.body
-    account = call.services.destinations().own_account() if body.roleArn is not None else ""
     choices = Choices(body.events or ALL_EVENTS, body.httpSignature, body.roleArn)
+    account = ""
+    if body.roleArn is not None:
+        flows.check_address(call.services, call.caller.mode, body.url, choices)
+        account = call.services.destinations().own_account()
     endpoint, secret = flows.register(
         call.services, call.actor, client_id, call.caller.mode, body.url, choices, call.source
     )

@@ -43,7 +43,7 @@ def register(
     ARN the role is checked in place of the address; raises Forbidden if a client id alone sends one.
     """
     chosen, is_arn = parse_events(choices.events), url.startswith("arn:")
-    _check_address(services, created_with, url, choices)
+    check_address(services, created_with, url, choices)
     now = services.clock()
     source = source or ids.Source(now, services.entropy)
     secret, webhook_id = ids.webhook_secret(source.entropy), ids.ulid(*source)
@@ -66,7 +66,8 @@ def register(
     return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
 
 
-def _check_address(services: Services, created_with: Mode, url: str, choices: Choices) -> None:
+def check_address(services: Services, created_with: Mode, url: str, choices: Choices) -> None:
+    """Raises as `register`. With a role in the choices it asks nobody: neither DNS nor AWS."""
     if not url.startswith("arn:"):
         if choices.role_arn is not None:
             raise BadRequest("roleArn: only the ARN of a queue, topic or event bus has one")

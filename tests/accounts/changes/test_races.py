@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.accounts.changes import applying
 from chalicelib.accounts.changes.records import PendingChange
+from chalicelib.base.errors import Conflict
 from chalicelib.base.records import Record
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId
@@ -35,7 +36,7 @@ def test_of_two_decisions_at_once_one_counts(team: Team) -> None:
     change = applying.store.change(team.world.services.store, team.account_id, asked.change_id)
     assert change is not None
     assert team.decide("approve", team.by("bob"), asked.change_id).status == 200
-    with pytest.raises(Exception, match="decided already"):
+    with pytest.raises(Conflict, match="decided already"):
         applying.apply(team.world.services, Actor(team.account_id, "service", "", ""), change)
     assert [each.kind for each in stored(team, Event)].count("account.change_applied") == 1
 

@@ -134,6 +134,9 @@ def test_an_event_of_another_account_is_refused(world: World) -> None:
         event({**ORDER, "depositAddress": "0x1"}, kind="order"),
         event({**ORDER, "fee": "-1"}, kind="order"),
         json.dumps({"account": ACCOUNT, "kind": "user", "data": USER}).encode(),
+        *(event(id=each) for each in ("", "evt\0", "evt\n", "e" * 300, 1, None, ["evt"])),
+        event({**USER, "id": "user\0"}),
+        event({**ORDER, "providerId": "\0"}, kind="order"),
     ],
 )
 def test_what_is_signed_and_no_event_is_refused(world: World, raw: bytes) -> None:

@@ -3,6 +3,7 @@ the settings of a client id."""
 
 import hashlib
 import hmac
+import json
 import os
 import shutil
 import subprocess
@@ -223,6 +224,22 @@ def test_a_webhook_has_its_events_changed(developer: Person) -> None:
     developer.sees("webhook.failing")
     (webhook,) = developer.call("GET", "/v1/webhook")
     assert (webhook["events"], webhook["isActive"]) == (["webhook.failing"], True)
+
+
+def test_a_queue_is_a_webhook_whose_role_gets_the_policy_that_is_shown(developer: Person) -> None:
+    role, queue = "arn:aws:iam::123456789012:role/payment-events-orders", "arn:aws:sqs:eu-west-1:123456789012:orders"
+    developer.at("/webhooks").click("New webhook").fill("URL", "https://shop.example/hook")
+    expect(developer.page.get_by_label("Role that sends there")).to_have_count(0)
+    developer.fill("URL", queue).fill("Role that sends there", role.replace("payment-events-", ""))
+    developer.click("Create webhook")
+    expect(developer.page.get_by_label("Role that sends there")).to_have_attribute("aria-invalid", "true")
+    developer.fill("Role that sends there", role).click("Create webhook").sees("Give the role this trust policy")
+    assert axe_findings(developer.page) == []
+    (webhook,) = developer.call("GET", "/v1/webhook")
+    shown = json.loads(developer.page.locator("dialog code").inner_text())
+    assert shown["Statement"][0]["Condition"] == {"StringEquals": {"sts:ExternalId": webhook["externalId"]}}
+    assert (webhook["url"], webhook["roleArn"], webhook["events"]) == (queue, role, ["*"])
+    developer.at(f"/webhook/{webhook['id']}").sees(webhook["externalId"]).sees(role)
 
 
 def test_a_platform_is_created_with_a_key_shown_once_admitted_by_a_client_id_and_revoked(developer: Person) -> None:

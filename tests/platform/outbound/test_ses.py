@@ -1,9 +1,8 @@
 """The client of SES against a real server: what it sends, and what it makes of every answer."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
@@ -13,40 +12,30 @@ from botocore.config import Config
 from chalicelib.mail.rules import ID_TAG as TAG_OF_NEWS
 from chalicelib.platform.outbound.ses import ID_HEADER, ID_TAG, Message, NotSent, Ses
 from infra.local.cloud import Cloud
+from tests.support.http_server import Request, Response, serving
 
 MESSAGE = Message("01M", "ann@shop.example", "Größe", "text", "<p>html</p>")
 LATER, AFTER_REPAIR, NEVER = (True, False), (True, True), (False, False)
 
 
-class Answering(ThreadingHTTPServer):
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status, self.error, self.body = 200, "", b'{"MessageId": "ses-1"}'
-        self.seen: list[dict[str, Any]] = []
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+@dataclass
+class Answering:
+    url: str = ""
+    status: int = 200
+    error: str = ""
+    body: bytes = b'{"MessageId": "ses-1"}'
+    seen: list[dict[str, Any]] = field(default_factory=list)
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Answering
-
-    def do_POST(self) -> None:
-        self.server.seen.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-        self.send_response(self.server.status)
-        if self.server.error:
-            self.send_header("x-amzn-errortype", self.server.error)
-        self.send_header("content-length", str(len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    def answer(self, request: Request) -> Response:
+        self.seen.append(json.loads(request.body))
+        return Response(self.status, {"x-amzn-errortype": self.error} if self.error else {}, self.body)
 
 
 @pytest.fixture
 def server() -> Iterator[Answering]:
-    with Answering() as running:
+    running = Answering()
+    with serving(running.answer) as running.url:
         yield running
-        running.shutdown()
 
 
 def ses(url: str, brand: str = "Pay") -> Ses:
@@ -55,12 +44,8 @@ def ses(url: str, brand: str = "Pay") -> Ses:
     return Ses("no-reply@pay.example", brand, "stage-mails", client)
 
 
-def url_of(server: Answering) -> str:
-    return f"http://127.0.0.1:{server.server_port}"
-
-
 def test_a_message_goes_to_one_address_with_its_id_in_a_header_and_in_a_tag(server: Answering) -> None:
-    assert ses(url_of(server)).send(MESSAGE) == "ses-1"
+    assert ses(server.url).send(MESSAGE) == "ses-1"
     [seen] = server.seen
     assert seen["Destination"] == {"ToAddresses": ["ann@shop.example"]}
     assert seen["FromEmailAddress"] == "Pay <no-reply@pay.example>"
@@ -77,7 +62,7 @@ def test_the_name_of_the_sender_cannot_end_its_header_or_add_an_address(server: 
     from email.utils import parseaddr
 
     try:
-        ses(url_of(server), brand).send(MESSAGE)
+        ses(server.url, brand).send(MESSAGE)
     except ValueError:
         return  # refused before SES
     [seen] = server.seen
@@ -106,7 +91,7 @@ def test_the_name_of_the_sender_cannot_end_its_header_or_add_an_address(server: 
 def test_what_follows_from_an_error_of_ses(server: Answering, status: int, error: str, follows: tuple[bool, bool]) -> None:
     server.status, server.error, server.body = status, error, b'{"message": "no"}'
     with pytest.raises(NotSent) as raised:
-        ses(url_of(server)).send(MESSAGE)
+        ses(server.url).send(MESSAGE)
     assert (raised.value.later, raised.value.needs_repair) == follows
     assert len(server.seen) == 1, "the mail's own attempts are the only ones"
 
