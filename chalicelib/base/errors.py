@@ -38,7 +38,7 @@ ServiceError                         a status and a message that tells the calle
 ├── BadGateway                 502   a transaction was sent to a node and its outcome is unknown
 ├── ProviderUnavailable        503   the compliance provider gave no usable answer, in platform.outbound.compliance
 ├── RateUnavailable            503   no rate holds: a source is silent or stale, or they differ, in payments.rates.rules
-├── AccountUnknown             503   AWS did not say which account the service has, in platform.outbound.destination_sender
+├── AccountUnknown             503   STS did not name the service's account, in platform.outbound.destination_sender
 ├── SafeServiceUnavailable     503   the Safe service gave no usable response, in chains.nodes.safes.service
 ├── NewerShape                 503   a newer version of the service wrote the record, in platform.storage.items
 └── ChainUnavailable           503   a node gave no usable response; nothing was changed
