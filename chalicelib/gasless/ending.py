@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.base.records import Record
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.records import Stage
-from chalicelib.payments.events import Counted, failed_event
+from chalicelib.payments.events import Counted, failed_event, number_events
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.executions import ExecutionStatus
@@ -38,9 +38,13 @@ def end(
     if request is not None and stage is Stage.FAILED and request.status is not RequestStatus.PAID:
         counted, context = Counted(payment.owed, payment.amount), webhooks.event_context(services)
         events = (failed_event(request, reason, context, counted, None, network=payment.network),)
+    unlocked = request
     if request is not None and request.execution is not None and request.execution.intent_id == payment_id:
         status = ExecutionStatus.SETTLED if stage is Stage.PAID else ExecutionStatus.FAILED
-        ended.append(replace(request, execution=executions.end_execution(request.execution, status)))
+        unlocked = replace(request, execution=executions.end_execution(request.execution, status))
+    if unlocked is not None and (unlocked != request or events):
+        requests, events = number_events([unlocked], events)
+        ended += requests
     services.store.write(*ended, *events)
     webhooks.queue_publishing(services, events)
     services.log.info("gasless payment ended", extra={"payment_id": payment_id, "stage": stage.value})

@@ -4,6 +4,7 @@ Which kind has which of the fields, in which order, is in webhooks/kinds.py. Who
 facts that the request does not have.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from chalicelib.payments.rates.records import Rate
 from chalicelib.payments.rates.rules import invert_rate, rate_text
 from chalicelib.payments.requests.records import CustomerInfo, Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
-from chalicelib.webhooks.kinds import BY_NAME, body_of, new_event
+from chalicelib.webhooks.kinds import BY_NAME, body_of, new_event, with_sequence
 from chalicelib.webhooks.records import Event, EventVariant
 from chalicelib.webhooks.rules import EventContext, Payload
 
@@ -54,6 +55,24 @@ def failed_event(
     """`payment.failed` of a payment that counted for `counted`, or would have, by the transaction `tx_hash`."""
     known = {"txHash": tx_hash, "subStatus": "failed", "failureReason": reason, **facts}
     return event(request, "payment.failed", context, counted, **known)
+
+
+def number_events(
+    requests: Iterable[Request], events: Iterable[Event]
+) -> tuple[tuple[Request, ...], tuple[Event, ...]]:
+    """The events with their sequences, in this order, and the requests with the count of their events.
+
+    Both are written in one transaction, on condition that nobody else has written the requests: so no two events about
+    a request have the same number. A merge takes the count over with the request. Every event about a request has that
+    request among the `requests`, whether or not anything else of it changes.
+    """
+    counted, numbered = {each.request_id: each for each in requests}, list[Event]()
+    for each in events:
+        assert each.request_id is not None, "it is about a request"
+        request = counted[each.request_id]
+        numbered.append(with_sequence(each, request.event_count + 1))
+        counted[each.request_id] = replace(request, event_count=request.event_count + 1)
+    return tuple(counted.values()), tuple(numbered)
 
 
 def _of_request(request: Request, context: EventContext) -> Payload:

@@ -88,7 +88,7 @@ class Facts:
 
 @frozen
 class Step:
-    """What changes: the recurring payout, records beside it, and events.
+    """What changes: the recurring payout, records beside it, and events; those have their requests among the records.
 
     `request` is set if its payment has to be handed to the relayer once this is written."""
 
@@ -244,7 +244,9 @@ def _await_recording(schedule: RecurringPayment, facts: Facts, context: EventCon
 
 def _pause_schedule(schedule: RecurringPayment, facts: Facts, context: EventContext) -> Step:
     paused = at_rest(replace(schedule, status=RecurringStatus.PAUSED, sent_at=None))
-    return Step(paused, events=() if facts.request is None else (paused_event(paused, facts.request, context),))
+    if facts.request is None:
+        return Step(paused)
+    return Step(paused, (facts.request,), (paused_event(paused, facts.request, context),))
 
 
 def recurring_event(request: Request, context: EventContext) -> Event:

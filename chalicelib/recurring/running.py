@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.requests.flows import reference_of, writes_with_daily_counts
 from chalicelib.payments.requests.records import Request
@@ -128,14 +129,12 @@ def _repeat(services: Services, request: Request) -> int:
         new = recur(request, context.now, services.entropy)
         if new is None:
             return count
-        event = periods.recurring_event(new.request, context)
+        (created,), events = number_events([new.request], [periods.recurring_event(new.request, context)])
         try:
-            services.store.write(
-                new.original, *writes_with_daily_counts([new.request, reference_of(new.request)]), event
-            )
+            services.store.write(new.original, *writes_with_daily_counts([created, reference_of(created)]), *events)
         except WriteConflict:  # it was paid or stopped, or another worker is at it: the next run goes on
             return count
-        webhooks.queue_publishing(services, (event,))
+        webhooks.queue_publishing(services, events)
         request = with_next_version(new.original)
     return _MOST_DATES
 

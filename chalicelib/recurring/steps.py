@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from chalicelib.chains.catalogue.contracts import RECURRING_PROXY, address_of
+from chalicelib.payments.events import number_events
 from chalicelib.payments.requests.flows import reference_of, writes_with_daily_counts
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.services import Services
@@ -16,10 +17,12 @@ T = TypeVar("T", RecurringPayment, Request)
 
 def write(services: Services, before: RecurringPayment, step: Step) -> None:
     """Writes what a step changes, with its events, in one transaction, and queues the events. Raises WriteConflict."""
-    new = [each for each in step.records if each.version == 0]
+    requests, events = number_events((each for each in step.records if isinstance(each, Request)), step.events)
+    records = [*requests, *(each for each in step.records if not isinstance(each, Request))]
+    new = [each for each in records if each.version == 0]
     references = [reference_of(each) for each in new if isinstance(each, Request)]
-    changed = [each for each in step.records if each.version]
-    writes = [step.schedule, *writes_with_daily_counts([*new, *references]), *changed, *step.events]
+    changed = [each for each in records if each.version]
+    writes = [step.schedule, *writes_with_daily_counts([*new, *references]), *changed, *events]
     if change := step.schedule.committed - before.committed:
         writes.append(Add(commitment_of(before), {COMMITTED: change}))
     services.store.write(*writes)

@@ -58,6 +58,13 @@ def personal(name: str, type: str, meaning: str, example: Any = ABSENT, **more: 
 
 EVENT = public("event", "text", "The kind of the event")
 TIMESTAMP = public("timestamp", "time", "When the service recorded it")
+SEQUENCE = public(
+    "sequence",
+    "number",
+    "Higher than that of every earlier event about the same thing: they happened in this order, however they arrive",
+    1,
+    present="if it was stored by a version that numbers events",
+)
 PAYMENT_ID = (
     public("requestId", "text", "The id of the request: `01` and 64 hex digits", REQUEST_ID),
     public("requestID", "text", "The same as `requestId`", REQUEST_ID),

@@ -5,7 +5,7 @@ So a new kind of event is one entry of `CORE`, with its own fields in fields.py,
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from chalicelib.base import ids
@@ -50,12 +50,12 @@ _CHANGES = {
     "account.change_failed": "Such a change no longer applies",
 }
 
-CORE = (
+_DESCRIBED = (
     Kind(
         "payment.processing",
         "A request that is paid out to a bank account is a step further: `initiated`, `pending_internal_assessment`, "
         "`ongoing_checks`, `sending_fiat`, `fiat_sent`, in this order; beside them `retry_required` and `bounced`. "
-        "Their `timestamp` has the order, as deliveries may arrive in any.",
+        "Their `sequence` has the order, as deliveries may arrive in any.",
         "A paid request is a step nearer to the bank account",
         "The next step on the way of a paid request to a bank account.",
         "ProcessingPayload",
@@ -233,6 +233,8 @@ CORE = (
     ),
 )
 
+CORE = tuple(replace(kind, fields=(*kind.fields, fields.SEQUENCE)) for kind in _DESCRIBED)
+
 NAMED_KINDS = tuple(kind.name for kind in CORE if kind.chosen_by_name)
 """Kinds that only those webhooks receive that choose them by their full name, because receivers did not expect them."""
 _VARIANTS = {f"{kind.name}.{variant}": kind for kind in CORE for variant in kind.variants}
@@ -249,6 +251,12 @@ def new_event(kind: str, body: str, account_id: str, client_id: str | None, cont
     """An event of an account that happens now and is not published yet."""
     event_id = ids.ulid(context.now, context.entropy)
     return Event(event_id, kind, account_id, client_id, body, created_at=context.now, published=False)
+
+
+def with_sequence(event: Event, sequence: int) -> Event:
+    """The event with a number, as the last field of its body, too. Not for one with a sealed body."""
+    assert event.sequence is None and event.person_id is None, "it has one, or has to have it before it is sealed"
+    return replace(event, sequence=sequence, body=f'{event.body[:-1]},"{fields.SEQUENCE.name}":{sequence}}}')
 
 
 def body_of(kind: str, facts: Mapping[str, Any]) -> str:

@@ -39,7 +39,8 @@ class Event(Record):
     when a sweep last queued it; None if none had to. With a `person_id` the body is sealed with the data key of that
     person (webhooks/sealed_bodies.py), and has no variants. `about_webhook_id` is the webhook that it is about: it is
     not delivered to that one, nor to public ones. `request_id` is the request that it is about, None for others and for
-    events that were stored without one.
+    events that were stored without one. `sequence` is higher than that of every earlier event about the same thing; its
+    body has it, too. None for events that were stored without one.
     """
 
     KEY = KeyPattern(WEBHOOKS, "EVENT#{event_id:.64}", "EVENT")
@@ -57,6 +58,7 @@ class Event(Record):
     person_id: str | None = None
     about_webhook_id: str | None = None
     request_id: str | None = None
+    sequence: int | None = None
 
     @property
     def bodies(self) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.base.timestamps import iso
+from chalicelib.webhooks.fields import SEQUENCE
 from chalicelib.webhooks.kinds import KINDS, body_of, new_event, sample_of
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext, Payload
@@ -22,7 +23,8 @@ def sample_event(kind: str, account_id: str, client_id: str | None, context: Eve
         )
         raise ValidationFailed((problem,))
     body = body_of(kind, _facts(kind, client_id, context))
-    return replace(new_event(kind, body, account_id, client_id, context), published=True)
+    sample = new_event(kind, body, account_id, client_id, context)
+    return replace(sample, published=True, sequence=SEQUENCE.example)
 
 
 def _facts(kind: str, client_id: str | None, context: EventContext) -> Payload:

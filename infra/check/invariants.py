@@ -205,6 +205,20 @@ def notified_once(picture: Picture) -> Found:
 _TELLS = {"payment.confirmed": 1, "payment.partial": 1, "payment.failed": -1}
 
 
+def numbered_once(picture: Picture) -> Found:
+    """No two events about one request have the same number, and its next event has a higher one."""
+    newest = {key: max(each.event_count for each in found) for key, found in _requests_by_id(picture).items()}
+    for request_id, events in picture.by(Event, lambda each: each.request_id).items():
+        numbers = [each.sequence for each in events if each.sequence is not None]
+        if request_id in newest and (len(set(numbers)) < len(numbers) or max(numbers, default=0) > newest[request_id]):
+            yield request_id, f"its events have the numbers {sorted(numbers)}, it counts {newest[request_id]}"
+
+
+def _requests_by_id(picture: Picture) -> dict[str, list[Request]]:
+    """Of a payout that was merged into a batch there are two records, of which the older one changes no more."""
+    return picture.by(Request, lambda each: each.request_id)
+
+
 def delivered_once(picture: Picture) -> Found:
     """An event has at most one delivery to a webhook under each of its kinds."""
     twice = Counter(
@@ -323,7 +337,7 @@ def periods(picture: Picture) -> Found:
 
 
 INVARIANTS: tuple[Callable[[Picture], Found], ...] = (
-    totals, one_payment_per_log, refunds, lists, ends, cancellations, notified_once, delivered_once,
+    totals, one_payment_per_log, refunds, lists, ends, cancellations, notified_once, numbered_once, delivered_once,
     bounded_delays, escrow, calls, holdings, executed_once, commitments, periods,
 )  # fmt: skip
 

@@ -95,6 +95,7 @@ BREAKS: dict[str, tuple[type[Any], Callable[[Any], Any]]] = {
     "lists": (Payment, lambda each: None),
     "ends": (Link, lambda each: replace(each, status=LinkStatus.EXPIRED, expires_at=each.expires_at + 999 * HOUR)),
     "notified_once": (Payment, lambda each: replace(each, tx_hash="0x" + "12" * 32)),
+    "numbered_once": (Event, lambda each: replace(each, sequence=each.sequence + 100)),
     "bounded_delays": (Event, lambda each: replace(each, published=False)),
     "escrow": (CommercePayment, lambda each: replace(each, captured=BaseUnits(each.captured + 1))),
     "calls": (RelayedCall, lambda each: replace(each, nonce=each.nonce + 1)),

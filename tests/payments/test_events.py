@@ -18,7 +18,7 @@ import chalicelib
 from chalicelib.base.money import BaseUnits, format_amount
 from chalicelib.offramp.core.records import Order
 from chalicelib.offramp.core.rules import OrderReport, Pace, after_report
-from chalicelib.payments.events import Counted, event, failed_event
+from chalicelib.payments.events import Counted, event, failed_event, number_events
 from chalicelib.payments.links.creation import create_link
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.rates.records import Rate
@@ -200,3 +200,40 @@ def test_what_a_request_says_is_in_every_event_about_it_that_has_the_field() -> 
         assert body == {name: value for name, value in said.items() if name in names}
         assert (made.kind, made.account_id, made.client_id, made.published) == (kind.name, "acct", "cli_shop", False)
         assert [each.kind for each in made.variants] == [f"{kind.name}.{each}" for each in kind.variants]
+
+
+def test_the_events_of_each_request_are_numbered_in_their_order_and_it_counts_them() -> None:
+    one, other = replace(invoice(), event_count=3), replace(invoice(), request_id="01" + "22" * 32)
+    kinds = ("payment.processing", "payment.confirmed", "request.recurring")
+    decided = [event(each, kind, CONTEXT) for each, kind in zip((one, other, one), kinds, strict=True)]
+    requests, events = number_events([one, other], decided)
+    assert requests == (replace(one, event_count=5), replace(other, event_count=1))
+    assert [each.sequence for each in events] == [4, 1, 5]
+    for before, after in zip(decided, events, strict=True):
+        assert json.loads(after.body) == {**json.loads(before.body), "sequence": after.sequence}
+        assert list(json.loads(after.body))[-1] == "sequence", "the last field of every kind"
+        assert replace(after, sequence=None, body=before.body) == before
+    with pytest.raises(AssertionError, match="it has one"):
+        number_events([one, other], events)
+
+
+def test_an_event_is_not_written_without_the_request_that_counts_it() -> None:
+    with pytest.raises(KeyError):
+        number_events([], [event(invoice(), "payment.processing", CONTEXT)])
+
+
+@reads_code
+def test_whoever_publishes_events_about_requests_numbers_them() -> None:
+    """What records payments has them numbered by `decide`; what reads the outbox, and changes of accounts, have none."""
+    rooms = Path(chalicelib.__path__[0])
+    publish, number = (
+        {
+            str(path.relative_to(rooms))
+            for path in rooms.rglob("*.py")
+            for node in nodes_of(path)
+            if isinstance(node, ast.Attribute | ast.Name) and getattr(node, "attr", getattr(node, "id", "")) == name
+        }
+        for name in ("queue_publishing", "number_events")
+    )
+    others = {each for each in publish - number if not each.startswith(("webhooks/", "accounts/changes/"))}
+    assert others == {"payments/recording/flows.py", "offramp/payers/reports.py"}

@@ -137,7 +137,8 @@ def test_the_third_failure_in_a_row_pauses_it(has_request: bool) -> None:
     step = decide_refused(schedule, known, "why", RETRY, CONTEXT)
     trouble = {"status": RecurringStatus.PAUSED, "failures": 3, "failure_reason": "why"}
     assert step.schedule == replace(schedule, sent_at=None, check_at=None, **trouble)
-    assert len(step.events) == has_request and not step.records and step.request is None
+    assert len(step.events) == has_request and step.request is None
+    assert step.records == ((facts["request"],) if has_request else ()), "its events are counted"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,8 @@ def test_a_payment_whose_block_may_come_after_the_deadline_of_the_permit_is_not_
     assert look(unsent, last - SECOND, **facts).request is not None
     step = look(unsent, last, **facts)
     ended = {"status": RecurringStatus.PAUSED, "failure_reason": TOO_LATE, "check_at": None}
-    assert step.schedule == replace(unsent, **ended) and step.request is None and not step.records
+    assert step.schedule == replace(unsent, **ended) and step.request is None
+    assert step.records == ((facts["request"],) if has_request else ())
     assert [each.kind for each in step.events] == ["payment.failed"] * has_request
 
 

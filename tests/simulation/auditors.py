@@ -26,6 +26,7 @@ from chalicelib.webhooks.records import Event
 from tests.simulation.chain import Transfer, transfers_in
 from tests.simulation.people import DollarInvoice, Invoice, Order, wallet
 from tests.simulation.strangers import Burner, Plan, Stranger
+from tests.support.sequences import Sequences
 
 HOUR = 3600
 MOST_ANNOUNCEMENTS = 12
@@ -46,6 +47,7 @@ class Auditor(Stranger):
     """Of the requests of each link."""
     claims: dict[str, dict[datetime, datetime]] = field(default_factory=dict)
     """When each claim to sign a link began and ended."""
+    sequences: Sequences = field(default_factory=Sequences)
 
     def __post_init__(self) -> None:
         store = self.run.deployment.store
@@ -83,6 +85,8 @@ class Auditor(Stranger):
             self._claimed(record)
         elif isinstance(record, RelayedCall):
             self._sent(record)
+        elif isinstance(record, Event) and record.key not in self.run.deployment.store._records:
+            self.complaints += self.sequences.add(record)
 
     def _claimed(self, claim: SigningClaim) -> None:
         """One wallet at a time is asked to sign."""

@@ -147,6 +147,7 @@ def test_events_are_followed_by_an_api_key_or_a_session(new_shop: Shop) -> None:
         "variants": ["payment.confirmed.checkout"],
         "clientId": None,
         "createdAt": iso(event.created_at),
+        "sequence": None,
         "settled": False,
         "body": {"event": "payment.confirmed"},
     }

@@ -53,7 +53,7 @@ NOT_PERSONAL = {
     "convertedAmountSource", "convertedAmountDestination", "rateProvider", "fees", "recurringPayment",
     "originalRequestId", "originalRequestPaymentReference", "clientId", "origin", "network", "txHash", "payee",
     "payerAddress", "refundedTo", "refundAmount", "subStatus", "failureReason", "offrampId", "labels", "status",
-    "receivedAmount", "statedAmount", "untoldCount", "state",
+    "receivedAmount", "statedAmount", "untoldCount", "state", "sequence",
 }
 
 
@@ -62,7 +62,7 @@ def test_just_these_fields_are_sent_to_webhooks_that_anybody_can_register() -> N
     sent = {each.name for kind in CORE if kind.name not in ABOUT_PERSONS for each in kind.fields if not each.is_personal}
     assert sent == NOT_PERSONAL
     for name in ABOUT_PERSONS:
-        assert {each.name for each in BY_NAME[name].fields if not each.is_personal} == {"event", "timestamp"}
+        assert {each.name for each in BY_NAME[name].fields if not each.is_personal} == {"event", "timestamp", "sequence"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,7 +123,8 @@ def test_an_event_about_a_person_says_nothing_of_the_person(world: World) -> Non
     (own,), (partial,) = bodies(world, OWN), bodies(world, STRANGER)
     assert own["clientUserId"] == people.NAME
     empty = {"clientUserId": "", "kycStatus": "", "agreementStatus": "", "isCompliant": False, "rawPayload": {}}
-    assert partial == {"event": "compliance.updated", "timestamp": own["timestamp"], **empty}
+    known = {"timestamp": own["timestamp"], "sequence": own["sequence"]}
+    assert partial == {"event": "compliance.updated", **known, **empty}
 
 
 def test_a_webhook_gets_every_value_from_when_the_account_has_confirmed_it(world: World) -> None:

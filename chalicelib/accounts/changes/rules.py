@@ -22,7 +22,7 @@ from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.idempotency.rules import entropy_of
 from chalicelib.platform.access.people.records import Membership, Role
 from chalicelib.platform.access.people.roles import APPROVES, OWNERS, SCOPES_OF, check_role
-from chalicelib.webhooks.kinds import body_of, new_event
+from chalicelib.webhooks.kinds import body_of, new_event, with_sequence
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -161,6 +161,7 @@ def notices(change: PendingChange, verb: str, by: Actor, context: EventContext) 
 
 
 def event_of(change: PendingChange, verb: str, context: EventContext) -> Event:
+    """The event of a step of a change. Their sequences: that it was asked for, each approval, and its end."""
     kind = f"account.change_{verb}"
     facts = {
         "timestamp": iso(context.now),
@@ -174,4 +175,6 @@ def event_of(change: PendingChange, verb: str, context: EventContext) -> Event:
         "decidedBy": change.decided_by,
         "reason": change.reason,
     }
-    return new_event(kind, body_of(kind, facts), change.account_id, None, context)
+    event = new_event(kind, body_of(kind, facts), change.account_id, None, context)
+    is_ended = change.state is not ChangeState.PENDING
+    return with_sequence(event, 1 + len(change.approved_by) + is_ended)

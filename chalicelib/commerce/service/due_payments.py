@@ -19,9 +19,11 @@ from chalicelib.commerce.core.rules import Refusal, reserve
 from chalicelib.commerce.service import execution, rules, store
 from chalicelib.commerce.service.reading import read_until
 from chalicelib.commerce.service.transactions import contracts_of, hash_for, token_address
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.recording.causes import postings
 from chalicelib.payments.recording.reconciliation import reconcile_escrow
+from chalicelib.payments.requests.records import Request
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
@@ -130,16 +132,17 @@ def _close(services: Services, payment: CommercePayment, now: datetime) -> None:
 
     An expiry that is over by the clock alone is looked at again soon.
     """
-    events = tuple[Event, ...]()
+    requests, events = tuple[Request, ...](), tuple[Event, ...]()
     after = replace(payment, check_at=rules.next_look(payment, now))
     until = read_until(services, payment)
     if has_ended(payment, until):
         payable = link_store.load_payable(services.store, payment.payable_id)
         assert payable is not None, "a payment has a link"
         after, event = postings.expire_payment(after, payable.requests[0], webhooks.event_context(services))
-        events = (event,) if event is not None else ()
+        if event is not None:
+            requests, events = number_events(payable.requests[:1], [event])
     elif has_expired(payment, now):
         after = replace(after, check_at=now + rules.RETRY_DELAY)
-    services.store.write(after, *events)
+    services.store.write(after, *requests, *events)
     webhooks.queue_publishing(services, events)
     reconcile_escrow(services, payment.payable_id)

@@ -85,17 +85,20 @@ def take_account(services: Services, reported: ProviderAccount) -> BankAccount:
 
 def _write(services: Services, payer: Payer, changed: T, notified: Notified | None) -> T:
     """Writes a record, and the event that reports it, if there is one. Raises WriteConflict."""
-    events = [_event(services, payer, *notified)] if notified else []
+    events = [_event(services, payer, changed.version + 1, *notified)] if notified else []
     after = services.store.write(changed, *events)
     queue_publishing(services, events)
     return after
 
 
-def _event(services: Services, payer: Payer, kind: str, facts: Callable[[str], Payload]) -> Event:
-    """The event, sealed for the person that it is about. Raises WriteConflict if the person was erased meanwhile."""
+def _event(services: Services, payer: Payer, sequence: int, kind: str, facts: Callable[[str], Payload]) -> Event:
+    """The event, sealed for the person that it is about. Raises WriteConflict if the person was erased meanwhile.
+
+    Its `sequence` is the version of the record that is written with it.
+    """
     key, context = privacy.data_key(services, payer.user_id), event_context(services)
     if key is None:
         raise WriteConflict
-    body = body_of(kind, {**facts(person(key, payer)[0]), "timestamp": iso(context.now)})
+    body = body_of(kind, {**facts(person(key, payer)[0]), "timestamp": iso(context.now), "sequence": sequence})
     event = new_event(kind, seal_body(services, key, body), payer.account_id, payer.client_id, context)
-    return replace(event, person_id=payer.user_id)
+    return replace(event, person_id=payer.user_id, sequence=sequence)

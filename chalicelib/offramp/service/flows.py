@@ -19,6 +19,7 @@ from chalicelib.offramp.payers.records import BankAccount, Payer
 from chalicelib.offramp.payers.reports import UNKNOWN_SUBJECT
 from chalicelib.offramp.service import orders, rules
 from chalicelib.offramp.service.rules import ChosenAccount
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording.causes.offramps import follow_order
@@ -94,12 +95,13 @@ def commit(services: Services, payable: Payable, before: Order, advance: Advance
         payment = _completing(services, request)
     after = follow_order(payable, advance, request, payment, webhooks.event_context(services))
     counted = replace(after.order, is_counted=is_under_way(after.order))
-    changed = _with_counts(request, after.request) if after.request != request else []
-    stored = services.store.write(counted, *changed, *_payers(services, before, counted), *after.events, *also)
+    (numbered,), events = number_events([after.request], after.events)
+    changed = _with_counts(request, numbered) if numbered != request else []
+    stored = services.store.write(counted, *changed, *_payers(services, before, counted), *events, *also)
     if after.order.status is OrderStatus.UNKNOWN:
         facts = {"payable": request.request_id, "status": after.order.provider_status}
         services.log.error("off-ramp order has a status that is not known", extra=facts)
-    webhooks.queue_publishing(services, after.events)
+    webhooks.queue_publishing(services, events)
     return stored
 
 
@@ -156,9 +158,10 @@ def _store_deposit(
     people = _payers(services, order, counted)
     if any(each.erased_at for each in people):
         raise NotFound(payer_reading.NOBODY)
-    services.store.write(counted, *_with_counts(request, after.request), *people, *after.events)
-    webhooks.queue_publishing(services, after.events)
-    return with_next_version(request_counts.mark_request(after.request))
+    (numbered,), events = number_events([after.request], after.events)
+    services.store.write(counted, *_with_counts(request, numbered), *people, *events)
+    webhooks.queue_publishing(services, events)
+    return with_next_version(request_counts.mark_request(numbered))
 
 
 def _put(services: Services, request: Request, user_id: str, details_id: str, amount: BaseUnits) -> ProviderOrder:

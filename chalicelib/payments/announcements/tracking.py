@@ -7,6 +7,7 @@ from functools import partial
 from chalicelib.payments.announcements import rules
 from chalicelib.payments.announcements.bridges.ends import Conclusion
 from chalicelib.payments.announcements.checks import check_transactions
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.multicalls.reading import add_children
 from chalicelib.payments.links.reading import load
@@ -85,9 +86,10 @@ def _write(services: Services, before: LinkAnnouncements, made: Conclusion) -> i
     by_id = {each.announced_id: each for each in made.transactions}
     gathered = rules.gather_announced(before, (by_id.get(each.announced_id, each) for each in before.all))
     after = replace(gathered, failures_notified=made.failures_notified)
-    if not try_write(services.store, after, *made.payments, *made.counts, *made.events):
-        return 0  # another run was faster
-    webhooks.queue_publishing(services, made.events)
+    requests, events = number_events(made.requests, made.events)
+    if not try_write(services.store, after, *made.payments, *made.counts, *requests, *events):
+        return 0  # another run was faster, or a payment was recorded
+    webhooks.queue_publishing(services, events)
     pending = {each.announced_id for each in before.all if each.status is AnnouncedStatus.PENDING}
     ended = [each for each in after.all if each.announced_id in pending and each.status is not AnnouncedStatus.PENDING]
     for each in ended:

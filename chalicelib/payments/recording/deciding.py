@@ -5,6 +5,7 @@
 
 from dataclasses import replace
 
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links.records import Payable
 from chalicelib.payments.recording import matching, rules
 from chalicelib.payments.recording.causes.escrow import add_event, move_event, remove_event
@@ -36,7 +37,18 @@ def decide(
             _remove(state, entry)
     for entry in state.entries(part.added):
         _add(state, entry)
+    _number_events(state)
     return state.changes
+
+
+def _number_events(state: State) -> None:
+    """Numbers the events, and puts the requests that they are about, also those of which nothing else changes."""
+    about = {each.request_id for each in state.changes.events}
+    known = (each for each in state.payable.requests if each.request_id in about)
+    requests, events = number_events(known, state.changes.events)
+    state.changes.events = list(events)
+    for request in requests:
+        state.put_request(request)
 
 
 def _add(state: State, entry: LoggedTransfer) -> None:

@@ -235,6 +235,8 @@ class Request(Record):
     """The name by which the payee was given, if it was not given by its address."""
     plain_transfer: PlainTransfer | None = None
     """Its address for plain transfers; None if it has none."""
+    event_count: int = 0
+    """The `sequence` of the newest event about it (number_events in payments/events.py)."""
 
     @property
     def next_due(self) -> datetime | None:

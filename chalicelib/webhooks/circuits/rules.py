@@ -15,7 +15,7 @@ from enum import Enum
 
 from chalicelib.base.timestamps import iso
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
-from chalicelib.webhooks.kinds import body_of, new_event
+from chalicelib.webhooks.kinds import body_of, new_event, with_sequence
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 
@@ -117,14 +117,17 @@ def is_long_open(circuit: Circuit, now: datetime) -> bool:
 
 def failing_event(circuit: Circuit, context: EventContext) -> Event | None:
     """What the merchant is sent of a circuit that is open for LONG: one event until an attempt succeeds. None of a
-    public webhook, as anybody may register those."""
+    public webhook, as anybody may register those.
+
+    Its sequence is the time in seconds, as the circuit, which may vanish and begin anew, has one in LONG at most.
+    """
     if circuit.is_public or circuit.is_notified or not is_long_open(circuit, context.now):
         return None
     assert circuit.failing_since is not None, "it is long open"
     since, now = iso(circuit.failing_since), iso(context.now)
     body = body_of(FAILING, {"timestamp": now, "webhookId": circuit.webhook_id, "failingSince": since})
     event = new_event(FAILING, body, circuit.account_id, circuit.client_id, context)
-    return replace(event, about_webhook_id=circuit.webhook_id)
+    return replace(with_sequence(event, int(context.now.timestamp())), about_webhook_id=circuit.webhook_id)
 
 
 def after_success(circuit: Circuit, now: datetime, took: timedelta = timedelta()) -> Circuit:

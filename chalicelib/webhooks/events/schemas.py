@@ -16,6 +16,10 @@ _Kind = Annotated[
 _RequestId = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None, Field(description="Only events about this request")
 ]
+_SEQUENCE = (
+    "Higher than that of every earlier event about the same thing (docs/webhooks.md, Order); null for events that were "
+    "stored before they were numbered"
+)
 _EventsLimit = Annotated[Limit, Field(description="Events on a page")]
 
 
@@ -31,6 +35,7 @@ class EventAnswer(Output):
     kind: str
     clientId: str | None = Field(description="That of the link or request; null if it has none")
     createdAt: str
+    sequence: int | None = Field(description=_SEQUENCE)
     announced: bool = Field(description="Whether its deliveries are made")
     body: dict[str, Any] = Field(description="As webhooks receive it; empty if the person that it is about was erased")
 
@@ -66,6 +71,7 @@ class NextEvent(Output):
     variants: list[str] = Field(description="Further kinds that webhooks receive it as, with the same body otherwise")
     clientId: str | None = Field(description="That of the link or request; null if it has none")
     createdAt: str
+    sequence: int | None = Field(description=_SEQUENCE)
     settled: bool = Field(description="Whether no call after this one returns it again")
     body: dict[str, Any] = Field(description="As webhooks receive it; empty if the person that it is about was erased")
 

@@ -104,6 +104,8 @@ def test_the_webhook_is_told_what_the_walk_of_the_provider_says(data: st.DataObj
             reports.take_user(world.services, report)
         _, events = walked([reports.report_of(each) for each in arrived])
         assert states(world) == [(kyc.value, agreement.value) for _, (kyc, agreement) in events]
+        sequences = [each["sequence"] for each in notified(world)]
+        assert sequences == sorted(set(sequences))
 
 
 # --- one report ---
@@ -122,6 +124,7 @@ def test_the_event_has_the_published_fields(world: World) -> None:
         "agreementStatus": "completed",
         "isCompliant": True,
         "rawPayload": {"userId": payer(world).user_id, "kycStatus": "approved", "agreementStatus": "completed"},
+        "sequence": payer(world).version,
     }
 
 

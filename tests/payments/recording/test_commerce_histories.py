@@ -59,6 +59,7 @@ class Books:
     sent_refunds: dict[RecordedId, SentRefund] = field(default_factory=dict)
     ledger: dict[TransferId, EscrowEntry] = field(default_factory=dict)
     notified: list[str] = field(default_factory=list)
+    sequences: list[int | None] = field(default_factory=list)
 
     begun: Counter[str] = field(default_factory=Counter)
     """The operations that the service has begun and that did not go back, by their kind."""
@@ -99,6 +100,7 @@ class Books:
             return
         self.payable = changes.payable
         self.notified += [event.kind for event in changes.events]
+        self.sequences += [event.sequence for event in changes.events]
         for record in changes.records.values():
             match record:
                 case LoggedTransfer():
@@ -211,6 +213,7 @@ def test_money_is_conserved_and_the_books_are_those_of_the_chain(group: int) -> 
         is_paid = bool(captured) and not contract.capturable
         assert (request.status is RequestStatus.PAID) is is_paid, seed
         assert not is_paid or (request.amount == captured and "payment.confirmed" in books.notified), seed
+        assert books.sequences == list(range(1, request.event_count + 1)), seed
         link = books.payable.link
         assert link is None or (link.status is LinkStatus.COMPLETED) is is_paid, seed
 

@@ -69,16 +69,21 @@ class Traffic:
     received: int = 0
 
 
+def _size(message: Any) -> int:
+    """In characters; of bytes, which the text of an event is compressed to, as many for each."""
+    return len(json.dumps(message, default=lambda each: each.hex() if isinstance(each, bytes) else repr(each)))
+
+
 @contextmanager
 def traffic(client: Any) -> Iterator[Traffic]:
     measured = Traffic()
 
     def before(params: Any, **_: Any) -> None:
         measured.calls += 1
-        measured.sent += len(json.dumps(params["body"], default=repr))
+        measured.sent += _size(params["body"])
 
     def after(parsed: Any, **_: Any) -> None:
-        measured.received += len(json.dumps(parsed, default=repr))
+        measured.received += _size(parsed)
 
     events = client.meta.events
     events.register("before-call.dynamodb", before)

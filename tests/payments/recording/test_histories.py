@@ -38,6 +38,7 @@ from tests.fakes.crash import Crash
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.requests import load_request, store_request
 from tests.fakes.world import PAYEE, World
+from tests.support.sequences import check_sequences
 
 UNITS_OF_TOKEN = 100
 """What a base unit of fUSDC is in the units of an invoice in dollars, at one dollar for one: 8 decimals for 6."""
@@ -197,6 +198,7 @@ class History:
         assert cursor is not None
         assert cursor.scanned_to == len(self.world.chain.blocks) - 2
         assert list(scan_store.payables_with_work(self.store, self.world.now, 1000, 0)) == []
+        check_sequences(self.store.notified)
 
 
 AMOUNTS = st.sampled_from([10_000_000, 1, 25_000_000, 4_000_000, 5_000])

@@ -1,5 +1,6 @@
 """Links of several requests, links that are merged meanwhile, Tron, and transfers that do not count."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -172,6 +173,7 @@ def test_a_merge_that_meets_a_payment_takes_it_along(world: World) -> None:
 
 def test_a_fork_takes_back_what_was_paid_before_the_payout_was_merged(world: World) -> None:
     world.scan()
+    world.register_webhook()
     children = two_payouts(world)
     world.chain.pay(children[0].requests[0], amount=5)
     world.scan()
@@ -180,6 +182,10 @@ def test_a_fork_takes_back_what_was_paid_before_the_payout_was_merged(world: Wor
     world.chain.fork(4)
     world.scan()
     assert world.load(batch).requests[0].paid == 0
+    world.drain()
+    bodies = [json.loads(posted.body) for posted in world.receiver.posted]
+    notified = [(body["event"], body["sequence"]) for body in bodies if body["event"] in ("payment.partial", "payment.failed")]
+    assert notified == [("payment.partial", 1), ("payment.failed", 2)], "the batch counts on where the payout was"
 
 
 def test_a_reference_of_a_link_that_was_never_finished_stops_nothing(world: World) -> None:

@@ -32,7 +32,7 @@ ADDED: dict[str, set[str]] = {
     "RelayerProgress": {"has_low_balance"},
     "Reverts": {"more_open_calls", "successes"},
     "Link": {"has_known_payees", "is_being_cancelled"},
-    "Request": {"paid_when_cancelled"},
+    "Request": {"event_count", "paid_when_cancelled"},
 }
 """The attributes that are written since, by kind, beside those of lists; items without them are read."""
 OTHERWISE = {

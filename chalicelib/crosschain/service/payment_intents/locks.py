@@ -16,7 +16,7 @@ from chalicelib.chains.nodes.readings import StepResult
 from chalicelib.crosschain.service.payment_intents import locked_rates, rules, stages, store
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent, Stage
 from chalicelib.crosschain.service.payment_intents.rules import RequestExecuted
-from chalicelib.payments.events import failed_event
+from chalicelib.payments.events import failed_event, number_events
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.executions import ExecutionStatus
@@ -154,7 +154,8 @@ def write(services: Services, intent: PaymentIntent, request: Request, also: Als
     """Writes the end with its events and the request, which can be paid again from then on, in one transaction."""
     assert intent.end is not None and request.execution is not None, "it was accepted and has ended"
     execution = executions.end_execution(request.execution, ExecutionStatus(intent.end.value))
-    services.store.write(intent, replace(request, execution=execution), *also, *events)
+    requests, events = number_events([replace(request, execution=execution)], events)
+    services.store.write(intent, *requests, *also, *events)
     webhooks.queue_publishing(services, events)
     services.log.info("payment intent ended", extra={**facts_of(intent), "end": intent.end.value})
 

@@ -28,7 +28,8 @@ _TOO_LITTLE = ("exceeds balance", "insufficient")
 class Conclusion:
     """The announced transactions after a check, and what is written with them.
 
-    `failures_notified` is the new number of the link, `counts` what changed payments add to the daily counts.
+    `failures_notified` is the new number of the link, `counts` what changed payments add to the daily counts,
+    `requests` those that the events are about.
     """
 
     transactions: tuple[AnnouncedTransaction, ...]
@@ -36,6 +37,7 @@ class Conclusion:
     payments: tuple[Payment, ...] = ()
     counts: tuple[Add, ...] = ()
     events: tuple[Event, ...] = ()
+    requests: tuple[Request, ...] = ()
 
 
 def conclude_ends(
@@ -59,6 +61,7 @@ def conclude_ends(
     """
     transactions = list[AnnouncedTransaction]()
     payments, counts, events = list[Payment](), list[Add](), list[Event]()
+    failed = dict[str, Request]()
     for one, other in zip(before, after, strict=True):
         request = _request(payable, other)
         if other.status is AnnouncedStatus.SETTLED and request is not None:
@@ -73,9 +76,11 @@ def conclude_ends(
         is_open = request is not None and request.status is not RequestStatus.PAID
         if rules.is_failure(one, other) and request is not None and is_open and notified < rules.MAX_FAILURES_NOTIFIED:
             events.append(fail_announced(services, request, other, offered))
+            failed[request.request_id] = request
             notified += 1
         transactions.append(other)
-    return Conclusion(tuple(transactions), notified, tuple(payments), tuple(counts), tuple(events))
+    written = tuple(payments), tuple(counts), tuple(events), tuple(failed.values())
+    return Conclusion(tuple(transactions), notified, *written)
 
 
 def _request(payable: Payable, announced: AnnouncedTransaction) -> Request | None:

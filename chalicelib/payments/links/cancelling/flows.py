@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.base.errors import Conflict
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.cancelling import rules
 from chalicelib.payments.links.multicalls.children import is_live
@@ -103,11 +104,12 @@ def _claiming(services: Services, payable: PayableLink) -> tuple[Write, ...]:
 
 def _write(services: Services, payable: P, *also: Write) -> P:
     done = rules.cancel_link(payable, services.clock(), webhooks.event_context(services))
-    marked = {each.key: request_counts.mark_request(each) for each in done.changed}
+    requests, events = number_events(done.changed, done.events)
+    marked = {each.key: request_counts.mark_request(each) for each in requests}
     before = [each for each in payable.requests if each.key in marked]
     added = [Add(*each) for each in request_counts.amounts(before, marked.values())]
     records: list[Write] = [*([done.link] if done.link is not None else []), *marked.values()]
-    services.store.write(*records, *done.events, *added, *also)
-    webhooks.queue_publishing(services, done.events)
+    services.store.write(*records, *events, *added, *also)
+    webhooks.queue_publishing(services, events)
     requests = tuple(with_next_version(marked[each.key]) if each.key in marked else each for each in payable.requests)
     return replace(payable, link=with_next_version(done.link) if done.link is not None else None, requests=requests)

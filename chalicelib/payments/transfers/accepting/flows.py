@@ -1,6 +1,7 @@
 """Accepts payments: state, event, counts and audit entry in one transaction."""
 
 from chalicelib.base.errors import Conflict
+from chalicelib.payments.events import number_events
 from chalicelib.payments.links.cancelling.rules import UNRECORDED
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import PayableLink
@@ -35,9 +36,10 @@ def accept(services: Services, name: str, viewer: Viewer, actor: Actor) -> Reque
         raise Conflict(UNRECORDED)
     now = services.clock()
     done = rules.accept_as_paid(payable, request, now, webhooks.event_context(services))
-    after = request_counts.mark_request(done.request)
+    requests, events = number_events([done.request], [done.event])
+    after = request_counts.mark_request(*requests)
     added = [Add(*each) for each in request_counts.amounts([request], [after])]
     entry = audit.make_entry(actor, "request.accepted", request.request_id, now, services.entropy)
-    services.store.write(after, *([done.link] if done.link is not None else []), done.event, *added, entry)
-    webhooks.queue_publishing(services, [done.event])
+    services.store.write(after, *([done.link] if done.link is not None else []), *events, *added, entry)
+    webhooks.queue_publishing(services, events)
     return with_next_version(after)

@@ -130,6 +130,7 @@ def test_a_failed_call_leaves_the_tokens_with_the_payer_and_the_merchant_is_noti
     (body,) = failures(bridge)
     assert (body["subStatus"], body["txHash"], body["network"]) == ("bounced", sent.tx_hash, "base")
     assert body["failureReason"].endswith(f"12.625 USDC on arbitrum-one in {SENDER}")
+    assert body["sequence"] == bridge.world.load(payment).requests[0].event_count == 1
 
 
 @pytest.mark.parametrize(
