@@ -69,6 +69,16 @@ def test_a_key_that_somebody_knows_ends_at_once_with_all_others(world: World) ->
     assert signing(world) == new
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_container_whose_clock_is_behind_signs_with_a_key_that_signs_at_once(world: World, at_once: bool) -> None:
+    signature_keys.ensure_key(world.services)
+    if at_once:
+        signature_keys.rotate(world.services, at_once=True)
+    (key,) = published(world)
+    world.advance(-2)
+    assert signing(world) == key
+
+
 def test_a_container_reads_the_keys_once_in_five_seconds(world: World) -> None:
     signature_keys.ensure_key(world.services)
     first = signing(world)
@@ -100,7 +110,7 @@ def test_which_key_signs_and_which_are_published_follows_from_their_times_alone(
         found[days] = (signs and signs.key_id, [each.key_id for each in key_rules.published_keys(known, now)])
     everything = ["key0", "key30", "key60"]
     assert found == {
-        -1: (None, everything),
+        -1: ("key0", everything),
         0: ("key0", everything),
         29: ("key0", everything),
         30: ("key30", everything),

@@ -18,8 +18,8 @@ PUBLISHED_AFTER = timedelta(days=7)
 
 
 def signing_key(known: SignatureKeys, now: datetime) -> SignatureKey | None:
-    """The key that signs now; None if there is none yet."""
-    return next((each for each in reversed(known.keys) if each.signs_from <= now), None)
+    """The key that signs now; None if there is none yet. Where a clock is behind, the oldest one has begun, too."""
+    return next((each for each in reversed(known.keys) if each.signs_from <= now), next(iter(known.keys), None))
 
 
 def published_keys(known: SignatureKeys, now: datetime) -> tuple[SignatureKey, ...]:
