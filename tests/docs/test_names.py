@@ -52,7 +52,7 @@ from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Choices
 from chalicelib.webhooks.endpoints.rules import CHOICES, MAX_ENDPOINTS
 from chalicelib.webhooks.flows import event_context
-from chalicelib.webhooks.kinds import KINDS
+from chalicelib.webhooks.kinds import KINDS, with_sequence
 from chalicelib.webhooks.records import Event
 from chalicelib.webhooks.rules import EventContext
 from chalicelib.webhooks.samples import sample_event
@@ -235,7 +235,7 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
         world.scan()
         pay_by_a_token_that_keeps_a_part(world, links.create(world.services, owner, draft()).requests[0])
         refund = Refund("0x", request.currency, request.request_id, "token", "sepolia", PAYEE, START, tx_hash="0x1")
-        refunded = refunded_event(request, refund, BaseUnits(1), context)
+        refunded = with_sequence(refunded_event(request, refund, BaseUnits(1), context), 1)
         sent.setdefault(refunded.kind, []).append(json.loads(refunded.body))
         world.drain()
     for posted in world.receiver.posted:
@@ -243,11 +243,12 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
     for event_to_payer in events_to_payers(world):
         sent.setdefault(event_to_payer["event"], []).append(event_to_payer)
     for event in (*converted(payment.link, request, context), *events_of_payouts(world, context)):
-        for kind, body in event.bodies:
+        for kind, body in with_sequence(event, 1).bodies:
             sent.setdefault(kind, []).append(json.loads(body))
     since = START - timedelta(hours=1)
     failing = replace(new_circuit("w", "acct", None, START), state=CircuitState.OPEN, failing_since=since)
-    for event in (failing_event(failing, context), *recurring(world, request, context)):
+    numbered = (with_sequence(each, 1) for each in recurring(world, request, context))
+    for event in (failing_event(failing, context), *numbered):
         sent.setdefault(event.kind, []).append(json.loads(event.body))
     return sent
 
