@@ -247,7 +247,8 @@ def events_sent(world: World) -> dict[str, list[dict[str, Any]]]:
             sent.setdefault(kind, []).append(json.loads(body))
     since = START - timedelta(hours=1)
     failing = replace(new_circuit("w", "acct", None, START), state=CircuitState.OPEN, failing_since=since)
-    for event in (failing_event(failing, context), *(with_sequence(each, 1) for each in recurring(world, request, context))):
+    numbered = (with_sequence(each, 1) for each in recurring(world, request, context))
+    for event in (failing_event(failing, context), *numbered):
         sent.setdefault(event.kind, []).append(json.loads(event.body))
     return sent
 
