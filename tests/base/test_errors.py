@@ -17,6 +17,7 @@ from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.errors import details_of, error_body, phrase_of
 from chalicelib.platform.outbound.compliance import ProviderUnavailable
+from chalicelib.platform.outbound.destination_sender import AccountUnknown
 from chalicelib.platform.storage.items import NewerShape
 from chalicelib.relayer.keys.signer import NoRelayer
 
@@ -55,7 +56,7 @@ def test_an_error_that_holds_records_names_the_module_that_shows_them() -> None:
     """Except for those of which callers see only the message, or headers, and those that http shows itself."""
     silent = {
         Unauthorized, TooManyRequests, RpcError, InconsistentNode, NodesDisagree, ValidationFailed, ProviderUnavailable,
-        NoRelayer, NewerShape, PaymentsStopped, ProofRequired, NotConfirmed, TooFewNodes, NotAgreed,
+        NoRelayer, NewerShape, PaymentsStopped, ProofRequired, NotConfirmed, TooFewNodes, NotAgreed, AccountUnknown,
     }  # fmt: skip
     for each in classes():
         if each is not ServiceError and "__init__" in vars(each) and each not in silent:
