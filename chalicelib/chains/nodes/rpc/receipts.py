@@ -73,9 +73,8 @@ def read_in_parts(
         outcomes, error = _receipts(node, part)
         found = {each: outcome for each, outcome in outcomes.items() if not isinstance(outcome, RpcError)}
         refused = [each for each in part if each not in found]
-        for tx_hash, receipt in found.items():
-            if receipt and hash_of(receipt["transactionHash"]) != tx_hash.lower():
-                raise InconsistentNode(node.network, "it gave the receipt of another transaction")
+        if any(each and hash_of(each["transactionHash"]) != of.lower() for of, each in found.items()):
+            raise InconsistentNode(node.network, "it gave the receipt of another transaction")
         if found:
             is_any = True
             yield found
