@@ -271,3 +271,7 @@ def test_of_receipts_that_are_too_long_together_those_with_few_logs_are_all_kept
     found = find_receipts(node_of("sepolia", NodeResponses({"eth_getTransactionReceipt": answers.__getitem__})), hashes)
     assert [counts[hashes.index(each)] for each in found] == [17_000, 1, 17_000, 500, 501]
     assert sum(len(each["logs"]) for each in found.values() if each) <= MOST_LOGS
+    (alone, *_) = hashes
+    answers[alone] = {"transactionHash": alone, "logs": [log] * (MOST_LOGS + 1)}
+    again = node_of("sepolia", NodeResponses({"eth_getTransactionReceipt": answers.__getitem__}))
+    assert list(find_receipts(again, hashes[:1])) == [alone]
