@@ -342,11 +342,11 @@ class FakeChain:
                 bloom |= 1 << (int.from_bytes(digest[at : at + 2], "big") & 2047)
         return Header(number, block.hash, parent, b"", bloom.to_bytes(256, "big"))
 
-    def read_block_logs(self, header: Header) -> BlockLogs:
-        """The logs of the block; those of blocks `without_receipts` do not have the root."""
+    def read_block_logs(self, header: Header, keep: Callable[[Mapping[str, Any]], bool]) -> BlockLogs:
+        """The logs of the block to be kept; those of blocks `without_receipts` do not have the root."""
         self._read()
         logs = self._with_transfers(self.blocks[header.number].logs)
-        return BlockLogs(logs, header.number not in self.without_receipts)
+        return BlockLogs(tuple(filter(keep, logs)), header.number not in self.without_receipts)
 
     def read_escrow(self, payment_hashes: Sequence[str], block: int | None = None) -> tuple[EscrowState, ...]:
         """As a test has set them; payments that nobody has paid otherwise."""

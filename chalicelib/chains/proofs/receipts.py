@@ -24,7 +24,7 @@ def receipts_root(receipts: Sequence[Mapping[str, Any]]) -> bytes:
 
     Raises ValueError, TypeError, LookupError or AttributeError if a receipt does not have the documented form.
     """
-    return list_root([_encode_receipt(each) for each in receipts])
+    return list_root([encode_receipt(each) for each in receipts])
 
 
 def select_proved(
@@ -42,7 +42,8 @@ def _state_sync_hash(number: int, block_hash: str) -> str:
     return "0x" + keccak256(b"matic-bor-receipt-" + number.to_bytes(8, "big") + bytes.fromhex(block_hash[2:])).hex()
 
 
-def _encode_receipt(receipt: Mapping[str, Any]) -> bytes:
+def encode_receipt(receipt: Mapping[str, Any]) -> bytes:
+    """What is hashed of a receipt. Raises as `receipts_root`."""
     status = receipt.get("status")
     first = _raw(receipt["root"]) if status is None else integer(int(status, 16))
     logs: list[Rlp] = [

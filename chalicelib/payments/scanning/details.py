@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import make_from
@@ -91,14 +91,16 @@ class Details:
         return {entry.transfer_id: sender for entry, sender in zip(known, senders, strict=True)}
 
     def read_receipts(self, chain: "Chain", hashes: list[str], timeouts: int = TIMEOUTS_PER_TICK) -> "RawReceipts":
-        """The receipts of transactions, as far as the limits and the time of the tick allow."""
-        found: RawReceipts = {}
+        """The receipts of transactions, as far as the limits, the time and the memory of the tick allow."""
+        from chalicelib.chains.nodes.rpc.receipts import keep_receipts  # most ticks find no transfer
+
+        found: dict[str, Any] = {}
         while hashes and self._receipts and self._has_time() and self._timeouts < timeouts:
             size = min(1 if self._timeouts else RECEIPTS_PER_REQUEST[self.family], self._receipts)
             part, hashes = hashes[:size], hashes[size:]
             self._receipts -= len(part)
             try:
-                found = {**found, **chain.find_receipts(part)}
+                keep_receipts(found, chain.find_receipts(part))
             except ChainUnavailable as error:
                 if self._is_slow("receipts not read", error):
                     self._timeouts += 1

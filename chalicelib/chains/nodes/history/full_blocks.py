@@ -29,7 +29,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcCall
-from chalicelib.chains.nodes.rpc.receipts import receipts_in_parts
+from chalicelib.chains.nodes.rpc.receipts import read_in_parts
 
 RECEIPTS_PER_REQUEST = 50
 ADDRESSES_PER_QUERY = 500
@@ -122,21 +122,22 @@ def _of_receipts(
 ) -> tuple[Log, ...] | None:
     """The logs in the receipts of single transactions; None if the node does not return one of them, or not in time.
 
-    Of each request only the wanted logs are kept: together the receipts may be larger than the memory.
+    Of each response only the wanted logs are kept: together the receipts may be larger than the memory.
     """
-    found = list[Log]()
+    found = dict[str, list[Log]]()
     for start in range(0, len(transactions), RECEIPTS_PER_REQUEST):
         part = transactions[start : start + RECEIPTS_PER_REQUEST]
         try:
-            receipts = receipts_in_parts(node, part, deadline)
+            for receipts in read_in_parts(node, part, deadline):
+                found |= {of: _logs_in(node, block, each, wanted) for of, each in receipts.items() if each}
+                receipts.clear()  # before the next response is in the memory, too
         except InconsistentNode:
             raise
         except ChainUnavailable:
             return None
-        if any(receipts.get(each) is None for each in part):
+        if any(each not in found for each in part):
             return None
-        found += [log for each in receipts.values() if each for log in _logs_in(node, block, each, wanted)]
-    return tuple(found)
+    return tuple(log for each in transactions for log in found[each])
 
 
 def _logs_in(node: JsonRpcClient, block: str, receipt: Mapping[str, Any], wanted: LogFilter) -> list[Log]:

@@ -13,7 +13,7 @@ from chalicelib.chains.nodes.bridges.deposits import fills_in
 from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender, payers_of, read_receipts
 from chalicelib.chains.nodes.history.transfers import transfers_of
-from chalicelib.chains.nodes.rpc.receipts import find_receipts, logs_in
+from chalicelib.chains.nodes.rpc.receipts import MOST_LOGS, find_receipts, logs_in
 from tests.chains.nodes.bridges import fill_logs
 from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, moved, payment
 from tests.chains.nodes.bridges.fill_logs import paid as made_by
@@ -260,3 +260,18 @@ def test_a_transaction_with_a_receipt_of_another_block_is_not_in_one_whose_list_
         {"eth_getTransactionReceipt": lambda tx_hash: elsewhere, "eth_getBlockByNumber": lambda number, full: block}
     )
     assert read_receipts(node_of("sepolia", answers), 7, [TX]).logs == ({} if listed else {TX: ()})
+
+
+def test_of_receipts_that_are_too_long_together_those_with_few_logs_are_all_kept() -> None:
+    """Six transactions of 16 million gas each, of which anybody can pay for any number, and two honest ones."""
+    counts = [17_000, 1, 17_000, 17_000, 17_000, 500, 501, 17_000, 17_000]
+    hashes = [f"0x{number:064x}" for number in range(len(counts))]
+    log = {"address": TOKEN, "topics": [], "data": "0x"}
+    answers = {of: {"transactionHash": of, "logs": [log] * count} for of, count in zip(hashes, counts, strict=True)}
+    found = find_receipts(node_of("sepolia", NodeResponses({"eth_getTransactionReceipt": answers.__getitem__})), hashes)
+    assert [counts[hashes.index(each)] for each in found] == [17_000, 1, 17_000, 500, 501]
+    assert sum(len(each["logs"]) for each in found.values() if each) <= MOST_LOGS
+    (alone, *_) = hashes
+    answers[alone] = {"transactionHash": alone, "logs": [log] * (MOST_LOGS + 1)}
+    again = node_of("sepolia", NodeResponses({"eth_getTransactionReceipt": answers.__getitem__}))
+    assert list(find_receipts(again, hashes[:1])) == [alone]
