@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chalice import Chalice, Rate
 
 from chalicelib.accounts import routes as accounts_routes
+from chalicelib.agents import routes as agents_routes
 from chalicelib.checkout import routes as checkout_routes
 from chalicelib.commerce import routes as commerce_routes
 from chalicelib.crosschain import routes as crosschain_routes
@@ -48,6 +49,7 @@ ROUTES = (
     webhooks_routes,
     accounts_routes,
     pages_routes,
+    agents_routes,
     platform_routes,
 )
 

@@ -93,9 +93,14 @@ def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:
     visitor, or sign them into an account that is not theirs. Browsers send an Origin with every changing request, and
     others (curl, servers) need none.
     """
-    own = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
-    if request.method in CHANGING and request.origin not in {None, *own, *settings.session_origins}:
+    if request.method in CHANGING and is_foreign_page(settings, request.origin):
         raise ForeignOrigin("Origin may not use session cookies: SESSION_ORIGINS lists those that may")
+
+
+def is_foreign_page(settings: Settings, origin: str | None) -> bool:
+    """Whether a request is of a page that is neither the service's own nor one of SESSION_ORIGINS."""
+    own = {origin_of(url) for url in (settings.api_url, settings.auth_url, settings.pay_url)}
+    return origin not in {None, *own, *settings.session_origins}
 
 
 def effective_origin(settings: Settings, request: HttpRequest, sent: SentCredential) -> str | None:

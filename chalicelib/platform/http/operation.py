@@ -86,10 +86,11 @@ class Operation:
 
 @frozen
 class PageRoute:
-    """A path for browsers with GET or HEAD. Its view is found as that of an operation."""
+    """A path that is no operation: a page, with GET or HEAD, or what agents call. Its view is found as that of one."""
 
     path: str
     name: str
+    methods: tuple[str, ...] = ("GET", "HEAD")
 
 
 OPERATIONS: dict[Operation, str] = {}

@@ -43,7 +43,7 @@ _MAX_REASON = 500  # characters of an error message that are logged; a message m
 def handle(operation: Operation, view: View, services: Services, request: HttpRequest) -> Response:
     """The response of an operation. Every failure is turned into a response too."""
     services.log.thread_safe_append_keys(request_id=request.request_id, operation=operation.name)
-    response = _respond_to_errors(services, lambda: _admit(operation, view, services, request))
+    response = _respond_to_errors(services, lambda: admit(operation, view, services, request))
     if response.status != 500:  # a 500 is logged with its trace
         services.log.info("responded", extra={"status": response.status, **_reason(response)})
     with_session = operation.with_session and not response.is_foreign
@@ -85,8 +85,11 @@ def _respond_to_errors(services: Services, run: Callable[[], responses.HttpRespo
         return responses.error_response(ServiceError("Internal server error"))
 
 
-def _admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> responses.HttpResponse:
-    """Identifies the caller and counts the call. The response headers say how many calls are left."""
+def admit(operation: Operation, view: View, services: Services, request: HttpRequest) -> responses.HttpResponse:
+    """The response of an operation before it is sent. Identifies the caller and counts the call.
+
+    The response headers say how many calls are left.
+    """
     try:
         refuse_repeated_headers(request)
         caller = _caller(operation, services, request)

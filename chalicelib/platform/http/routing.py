@@ -26,9 +26,10 @@ def register_routes(app: Chalice, products: Iterable[ModuleType], services: Call
     listed = ((f"{each.__package__}.{views}", routes) for each in products for views, routes in each.ROUTES.items())
     for api, routes in listed:
         for route in routes:
-            methods = ["GET", "HEAD"]
             if isinstance(route, Operation):
                 OPERATIONS[route], methods = api, [route.method]
+            else:
+                methods = list(route.methods)
             handler = _handler(app, api, route, services)
             app.route(route.path, methods=methods, name=route.name, content_types=["*/*"])(handler)
     _register_other_methods(app, services)

@@ -1,0 +1,1 @@
+"""Tools for agents: operations of the API by the Model Context Protocol."""
