@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.catalogue.tokens import token_of_log
 from chalicelib.chains.nodes.history.log_ranges import RangeReading, RangeTooLarge
-from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC, BlockRange, InconsistentNode
-from chalicelib.chains.nodes.history.transfers import payment_events
+from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
+from chalicelib.chains.nodes.history.transfers import is_token_transfer, payment_events
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, agreeing, host_of, others_of
 from chalicelib.chains.proofs.blooms import may_have
 from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked, find_broken_link
@@ -252,11 +251,8 @@ class _Weighing:
 
     def _is_kept(self, log: Log) -> bool:
         """Whether a log is a payment, or says what has arrived of one: a Transfer of a token of the catalogue."""
-        if not log["topics"]:
-            return False
-        address, topic = log["address"].lower(), log["topics"][0].lower()
-        is_transfer = topic == TRANSFER_TOPIC and token_of_log(self._chain.network, address) is not None
-        return is_transfer or (address, topic) in self._events
+        emitted = (log["address"].lower(), log["topics"][0].lower()) if log["topics"] else None
+        return emitted in self._events or is_token_transfer(self._chain.network, log)
 
     # other nodes
 
