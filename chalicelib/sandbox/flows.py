@@ -34,9 +34,10 @@ from chalicelib.webhooks import publisher
 
 PARTS = {"full": (1, 1), "half": (1, 2), "double": (2, 1)}
 """What is paid of the rest, as a fraction."""
+_SECONDS = 12
+"""An operation begins no scan, nor what follows, after this time: the API has 29 seconds for a response."""
+_EXPIRY = timedelta(seconds=5)
 _PAYER = "0x7e57000000000000000000000000000000007e57"
-_MOST_ROUNDS = 20
-"""How often what recording has queued for itself is taken up at most; a later operation goes on."""
 
 
 @frozen
@@ -52,11 +53,15 @@ class Wanted:
 
 @frozen
 class Outcome:
-    """What an operation did: how many transfers its scans found, how many links expired, and the sandbox's time."""
+    """What an operation did: how many transfers its scans found, how many links expired, and the sandbox's time.
+
+    Unless it `is_complete` there was not enough time: the next operation on the network, or the clock, goes on.
+    """
 
     now: datetime
     found: int = 0
     expired: int = 0
+    is_complete: bool = True
 
 
 @frozen
@@ -122,7 +127,9 @@ def advance_clock(services: Services, account_id: str, seconds: int) -> Outcome:
     for network in networks:
         _mine(later, network, _confirmations(later, network))
     outcome = _catch_up(later, account_id, networks)
-    expired = expiry.expire_due(later)
+    if not outcome.is_complete:
+        return outcome
+    expired = expiry.expire_due(later, _EXPIRY)
     tracking.track_due(later)
     publisher.sweep(later)
     return replace(outcome, expired=expired)
@@ -237,15 +244,13 @@ def _used_networks(services: Services) -> list[str]:
 def _catch_up(services: Services, account_id: str, networks: Sequence[str]) -> Outcome:
     """Scans networks, and records what was found: by a store without the request's idempotency key, as nothing of it
     is made twice however often it is done."""
-    now = services.clock()
-    ahead = store.sandbox(services.store).seconds_ahead
-    inside = open_sandbox(
-        services.real, account_id, ahead, keeps_back=services.settings.queue("recordings")
-    )
-    queue = cast(SandboxQueue, inside.queue)
-    found = sum(scanning.scan(inside, each) for each in networks)
-    for _ in range(_MOST_ROUNDS):
-        if not queue.kept:
-            break
-        record_transfers(inside, queue.kept.pop(0).text)
-    return Outcome(now, found)
+    inside = open_sandbox(services.real, account_id, keeps_back=services.settings.queue("recordings"))
+    kept, left, found = cast(SandboxQueue, inside.queue).kept, list(networks), 0
+    deadline = inside.clock() + timedelta(seconds=_SECONDS)
+    while (left or kept) and inside.clock() < deadline:
+        if kept:
+            record_transfers(inside, kept.pop(0).text)
+        else:
+            found += scanning.scan(inside, left.pop(0))
+    now = inside.clock()
+    return Outcome(now, found, is_complete=not left and not kept and now < deadline)

@@ -4,7 +4,8 @@
     Chains      virtual ones, of every network (nodes.py)
     clock       the real time, and what the account has advanced it by
     Queue       the same queues; each message names the sandbox, and its consumer opens it again (`services_for`)
-    the rest    what sends webhooks is the same; prices, router, provider, Safes and e-mails there are none
+    the rest    what encrypts and what sends webhooks is the same; there is no price source, router, compliance
+                provider, Safe service, archive, sender of e-mails, nor a key that signs transactions
 """
 
 import json
@@ -23,9 +24,12 @@ from chalicelib.platform.metrics import Metrics
 from chalicelib.platform.outbound.compliance import Compliance
 from chalicelib.platform.outbound.lifi import Lifi
 from chalicelib.platform.outbound.prices import Prices
+from chalicelib.platform.outbound.ses import Ses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.namespaces import in_namespace
+from chalicelib.platform.storage.objects import Objects
 from chalicelib.platform.storage.queue import Message, Queue
+from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.sandbox import rules, store
 from chalicelib.sandbox.nodes import VirtualChains
 
@@ -76,16 +80,13 @@ def open_sandbox(
     ahead = timedelta(seconds=seconds)
     settings = services.settings
     alone = {each.name: 0 for each in ALL_NETWORKS}
-
     return Services(
-        settings=replace(
-            settings, mail_sender="", relayer_keys={}, scan_waits=(), headers_every=alone, escrow_contracts={}
-        ),
+        settings=replace(settings, mail_sender="", relayer_keys={}, scan_waits=(), headers_every=alone),
         store=records,
         queue=SandboxQueue(services.queue, account_id, seconds, keeps_back),
         secrets=services.secrets,
-        signing_keys=services.signing_keys,
-        archive=services.archive,
+        signing_keys=SigningKeys("", ""),
+        archive=Objects(""),
         chains=VirtualChains(records, account_id, lambda: services.clock() + ahead),
         safes=SafeService({}),
         prices=Prices(""),
@@ -94,7 +95,7 @@ def open_sandbox(
         sender=services.sender,
         destinations=services.destinations,
         txt_records=services.txt_records,
-        ses=services.ses,
+        ses=Ses("", "", ""),
         log=_log(settings.log_level),
         metrics=Metrics("test mode"),  # never written: they would be added to those of live payments
         clock=lambda: services.clock() + ahead,

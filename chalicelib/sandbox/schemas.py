@@ -90,6 +90,7 @@ class AdvanceClock(Input):
 class _Done(Output):
     now: str = Field(description="The time in the sandbox")
     transfersFound: int = Field(description="How many new payments were read from the virtual chains")
+    isComplete: bool = Field(description="false: there was not enough time; the next call for the network goes on")
 
 
 class PaidInTest(_Done):
@@ -133,4 +134,4 @@ class SandboxAnswer(Output):
 
 
 def _done(outcome: Outcome) -> dict[str, Any]:
-    return {"now": iso(outcome.now), "transfersFound": outcome.found}
+    return {"now": iso(outcome.now), "transfersFound": outcome.found, "isComplete": outcome.is_complete}
