@@ -16,21 +16,21 @@ def read_sandbox(call: Call[None, None]) -> schemas.SandboxAnswer:
     return schemas.SandboxAnswer(now=iso(services.clock()), chains=chains)
 
 
-def pay_in_test(call: Call[schemas.PayInTest, None]) -> schemas.PaidInTest:
+def pay_on_test_chain(call: Call[schemas.PayInTest, None]) -> schemas.PaidInTest:
     services = _inside(call)
     paid = flows.pay(services, call.caller.account_id, _payable(call), call.body.wanted)
     return schemas.PaidInTest.of(paid)
 
 
-def mine_test_blocks(call: Call[schemas.MineBlocks, None]) -> schemas.ChainAnswer:
+def mine_test_blocks(call: Call[schemas.MineBlocks, None]) -> schemas.ChainMoved:
     account_id, body = call.caller.account_id, call.body
-    return schemas.ChainAnswer.of(flows.mine_blocks(_inside(call), account_id, body.network, body.count))
+    return schemas.ChainMoved.of(flows.mine_blocks(_inside(call), account_id, body.network, body.count))
 
 
-def reorganise_test_chain(call: Call[schemas.Reorganise, None]) -> schemas.ChainAnswer:
+def reorganise_test_chain(call: Call[schemas.Reorganise, None]) -> schemas.ChainMoved:
     account_id, body = call.caller.account_id, call.body
     moves = body.payments == "move"
-    return schemas.ChainAnswer.of(
+    return schemas.ChainMoved.of(
         flows.reorganise(_inside(call), account_id, body.network, body.blocks, moves=moves)
     )
 

@@ -9,7 +9,7 @@ _WRITE = "requests:write"
 ROUTES = {
     "api": (
         Operation("GET", "/v2/test", "read_sandbox", _KEYS, scope="requests:read"),
-        Operation("POST", "/v2/test/pay", "pay_in_test", _KEYS, scope=_WRITE, status=201),
+        Operation("POST", "/v2/test/pay", "pay_on_test_chain", _KEYS, scope=_WRITE, status=201),
         Operation("POST", "/v2/test/blocks", "mine_test_blocks", _KEYS, scope=_WRITE),
         Operation("POST", "/v2/test/reorganise", "reorganise_test_chain", _KEYS, scope=_WRITE),
         Operation("POST", "/v2/test/clock", "advance_test_clock", _KEYS, scope=_WRITE),

@@ -106,7 +106,7 @@ class PaidInTest(_Done):
         )
 
 
-class ChainAnswer(_Done):
+class ChainMoved(_Done):
     network: str
     head: int = Field(description="The number of the newest block")
 

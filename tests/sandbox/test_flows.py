@@ -6,7 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from chalice.test import Client
 
+from app import build
 from chalicelib.base.errors import BadRequest, Conflict, TooManyRequests
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import token_with_id
@@ -295,3 +297,14 @@ def test_the_cursor_of_a_virtual_chain_follows_its_head(shop: Merchant) -> None:
     cursor = scan_store.cursor(shop.inside.store, "sepolia")
     (chain,) = flows.read_chains(shop.inside)
     assert cursor is not None and cursor.scanned_to == chain.head - 1
+
+
+def test_the_consumers_of_the_app_open_the_sandbox_that_a_message_names(shop: Merchant) -> None:
+    flows.pay(shop.inside, shop.world.account_id, shop.link(), Wanted())
+    (announced,) = shop.world.queue.messages
+    shop.world.queue.messages.clear()
+    with Client(build(shop.world.services.settings, lambda: shop.world.services)) as client:
+        client.lambda_.invoke("announce_events", client.events.generate_sqs_event([announced.body]))
+        for delivery in shop.world.queue.messages[:1]:
+            client.lambda_.invoke("deliver_webhook", client.events.generate_sqs_event([delivery.body]))
+    assert [each.headers["x-service-test"] for each in shop.world.receiver.posted] == ["true"]

@@ -77,7 +77,13 @@ def test_with_a_test_key_what_is_live_is_as_unknown_as_what_never_was(api: Api, 
     assert outside(everything()) == outside(before)
 
 
-@pytest.mark.parametrize("known", [known for known in OWNED if is_possible(known)], ids=named)
+NOT_MADE_THERE = {"reclaim_secure_payment"}
+"""About commerce payments, of which there is none in a sandbox."""
+
+
+@pytest.mark.parametrize(
+    "known", [known for known in OWNED if is_possible(known) and known.name not in NOT_MADE_THERE], ids=named
+)
 def test_with_a_live_key_what_is_in_the_sandbox_is_as_unknown_as_what_never_was(api: Api, known: Operation) -> None:
     tenant, others = Tenant(), EXAMPLES[known.method, known.path].others
     if is_of_tests(known):

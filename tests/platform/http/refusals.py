@@ -113,7 +113,7 @@ _PAYING_OUT = {
 
 REFUSALS: dict[str, dict[str, str]] = {
     "add_payment_details": _CAP,
-    "pay_in_test": {
+    "pay_on_test_chain": {
         "is not a token of GET /v2/currencies": "what the catalogue has",
         "send one of token and requestId": "null counts as left out",
         "is of one request|less than the smallest unit|has too many decimals|too large": "the link that is paid",
