@@ -2,7 +2,7 @@
 
 from chalicelib.base.errors import Forbidden
 from chalicelib.base.timestamps import iso
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import Payable
 from chalicelib.platform.http.view import AnyCall, Call
@@ -50,6 +50,6 @@ def _payable(call: Call[schemas.PayInTest, None]) -> Payable:
     """The link or the request that is paid. Raises NotFound if it is not in the sandbox."""
     viewer = Viewer.of(call.caller)
     if call.body.token is not None:
-        return reading.load_visible(call.services, call.body.token, viewer)
+        return link_reading.load_visible(call.services, call.body.token, viewer)
     assert call.body.requestId is not None, "one of both is sent"
-    return reading.load_request(call.services, call.body.requestId, viewer)[1]
+    return link_reading.load_request(call.services, call.body.requestId, viewer)[1]

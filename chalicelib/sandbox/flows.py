@@ -1,5 +1,6 @@
-"""Operations on a sandbox. Each changes a virtual chain or the clock, and then does at once what schedules and queues
-do in live mode; only webhooks are sent by the queues, as in live mode.
+"""Operations on a sandbox: they move a virtual chain or the clock, and what follows is done at once.
+
+That is what schedules and queues do in live mode; only webhooks are sent by the queues, as there.
 
     count ── new blocks, in one transaction ── scan ── record ── by the clock also: expire, repeat deliveries
 """

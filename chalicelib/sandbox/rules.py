@@ -12,7 +12,7 @@ from chalicelib.chains.calldata.checkout import Due, spender_of
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, NATIVE_TRANSFER_TOPIC, TRANSFER_TOPIC
 from chalicelib.payments.requests.references import reference_topic
-from chalicelib.sandbox.records import GENESIS_HEAD, BlockTime, Fork, VirtualBlock, VirtualChain, VirtualLog
+from chalicelib.sandbox.records import GENESIS_HEAD, BlockTime, Fork, VirtualChain, VirtualLog
 
 MOST_BLOCKS = 1_000
 """How many blocks one call mines at most."""
@@ -101,11 +101,6 @@ def _logs_of_one(payer: str, payment: VirtualPayment) -> Sequence[VirtualLog]:
             topics = (TRANSFER_TOPIC, "0x" + _word(payer), "0x" + _word(receiver))
             transfers.append(VirtualLog(hex_address(token.address), topics, f"0x{amount:064x}"))
     return [*transfers, VirtualLog(proxy, (topic, reference_topic(due.reference)), "0x" + "".join(words))]
-
-
-def moved(block: VirtualBlock, number: int) -> VirtualBlock:
-    """The block's transaction in another block, which is new."""
-    return replace(block, number=number, version=0)
 
 
 def _word(address: str) -> str:

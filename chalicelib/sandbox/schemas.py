@@ -102,7 +102,7 @@ class PaidInTest(_Done):
     def of(cls, paid: Paid) -> Self:
         tx_hash = paid.tx_hash.removeprefix("0x") if paid.network == "tron" else paid.tx_hash
         return cls(
-            network=paid.network, transactionHash=tx_hash, blockNumber=paid.block_number, **_done(paid.outcome)
+            network=paid.network, transactionHash=tx_hash, blockNumber=paid.block_number, **_fields_of(paid.outcome)
         )
 
 
@@ -112,7 +112,7 @@ class ChainMoved(_Done):
 
     @classmethod
     def of(cls, state: ChainState) -> Self:
-        return cls(network=state.network, head=state.head, **_done(state.outcome))
+        return cls(network=state.network, head=state.head, **_fields_of(state.outcome))
 
 
 class ClockAnswer(_Done):
@@ -120,7 +120,7 @@ class ClockAnswer(_Done):
 
     @classmethod
     def of(cls, outcome: Outcome) -> Self:
-        return cls(linksExpired=outcome.expired, **_done(outcome))
+        return cls(linksExpired=outcome.expired, **_fields_of(outcome))
 
 
 class VirtualChainAnswer(Output):
@@ -133,5 +133,5 @@ class SandboxAnswer(Output):
     chains: list[VirtualChainAnswer] = Field(description="The virtual chains that have blocks")
 
 
-def _done(outcome: Outcome) -> dict[str, Any]:
+def _fields_of(outcome: Outcome) -> dict[str, Any]:
     return {"now": iso(outcome.now), "transfersFound": outcome.found, "isComplete": outcome.is_complete}

@@ -13,7 +13,7 @@ from chalicelib.base.errors import BadRequest, Conflict, TooManyRequests
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.payments.links import flows as links
-from chalicelib.payments.links import reading
+from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import LinkStatus, PayableLink
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.scanning import store as scan_store
@@ -45,7 +45,7 @@ class Merchant:
         return links.create(self.inside, self.world.owner, draft(**changes))
 
     def load(self, payable: PayableLink) -> PayableLink:
-        found = reading.load(self.inside, payable.link.token)
+        found = link_reading.load(self.inside, payable.link.token)
         assert found is not None
         return found
 

@@ -94,7 +94,7 @@ function KeyForm({ of: key, label, send }) {
       <fieldset><legend>${t("key.scopes")}</legend><p class="hint">${t("key.scopes.hint")}</p>
         <div class="ticks">${SCOPES.map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${draft.scopes.includes(each)} onValue=${turn(each)} />`)}</div>
       </fieldset>
-      ${!key && html`<${Tick} label=${t("test.mode")} hint=${t("test.mode.hint")} checked=${draft.test} onValue=${change("test")} />`}
+      ${!key && html`<${Tick} label=${t("key.test")} checked=${draft.test} onValue=${change("test")} />`}
       ${key && html`
         <${Tick} label=${t("client.usesPaymentIntents")} hint=${t("client.usesPaymentIntents.hint")} checked=${draft.usesPaymentIntents} onValue=${change("usesPaymentIntents")} />
         <${Tick} label=${t("client.isActive")} hint=${t("key.off.hint")} checked=${draft.isActive} onValue=${change("isActive")} />
@@ -147,8 +147,8 @@ function NewClient({ close }) {
           ${["allowedDomains", "allowedPayees", "allowedCurrencies"].map((name) => html`
             <${Field} key=${name} is="textarea" rows="2" label=${t(`client.${name}`)} hint=${t(`client.${name}.hint`)} value=${/** @type {any} */ (typed)[name]} onValue=${change(name)} problem=${problemOf(problem, name)} />
           `)}
-          <${Tick} label=${t("test.mode")} hint=${t("test.mode.hint")} checked=${typed.test} onValue=${change("test")} />
-          ${typed.allowedDomains.trim() && !typed.allowedPayees.trim() && !typed.test && html`<p class="note bad">${t("client.warning")}</p>`}
+          <${Tick} label=${t("key.test")} checked=${typed.test} onValue=${change("test")} />
+          ${typed.allowedDomains.trim() && !typed.allowedPayees.trim() && html`<p class="note bad">${t("client.warning")}</p>`}
         <//>
       `}
     <//>

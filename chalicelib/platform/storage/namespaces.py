@@ -41,76 +41,78 @@ class NamespacedClient:
         return self._client.exceptions
 
     def get_item(self, **parameters: Any) -> Any:
-        return self._shown(self._client.get_item(**self._inside(parameters)))
+        return self._without_namespace(self._client.get_item(**self._with_namespace(parameters)))
 
     def query(self, **parameters: Any) -> Any:
-        assert self._named(parameters), "a query names its partition"
-        return self._shown(self._client.query(**self._inside(parameters)))
+        assert self._partition_values(parameters), "a query names its partition"
+        return self._without_namespace(self._client.query(**self._with_namespace(parameters)))
 
     def put_item(self, **parameters: Any) -> Any:
-        return self._client.put_item(**self._inside(parameters))
+        return self._client.put_item(**self._with_namespace(parameters))
 
     def update_item(self, **parameters: Any) -> Any:
-        return self._client.update_item(**self._inside(parameters))
+        return self._client.update_item(**self._with_namespace(parameters))
 
     def transact_write_items(self, *, TransactItems: Iterable[Mapping[str, Any]], **others: Any) -> Any:
-        items = [{name: self._inside(action) for name, action in each.items()} for each in TransactItems]
+        items = [{name: self._with_namespace(action) for name, action in each.items()} for each in TransactItems]
         return self._client.transact_write_items(TransactItems=items, **others)
 
     def batch_get_item(self, *, RequestItems: Mapping[str, Any]) -> Any:
-        response = self._client.batch_get_item(RequestItems=_keys(RequestItems, self._put_in))
-        read = {table: list(map(self._take_out, items)) for table, items in response["Responses"].items()}
-        unread = _keys(response.get("UnprocessedKeys", {}), self._take_out)
+        response = self._client.batch_get_item(RequestItems=_change_keys(RequestItems, self._add_namespace))
+        read = {table: list(map(self._remove_namespace, items)) for table, items in response["Responses"].items()}
+        unread = _change_keys(response.get("UnprocessedKeys", {}), self._remove_namespace)
         return {**response, "Responses": read, "UnprocessedKeys": unread}
 
     def batch_write_item(self, *, RequestItems: Mapping[str, Any]) -> Any:
-        response = self._client.batch_write_item(RequestItems=_puts(RequestItems, self._put_in))
-        return {**response, "UnprocessedItems": _puts(response.get("UnprocessedItems", {}), self._take_out)}
+        response = self._client.batch_write_item(RequestItems=_change_puts(RequestItems, self._add_namespace))
+        unwritten = _change_puts(response.get("UnprocessedItems", {}), self._remove_namespace)
+        return {**response, "UnprocessedItems": unwritten}
 
-    def _inside(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_namespace(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of a call for one item or one partition, in the namespace."""
-        inside = dict(parameters)
+        changed = dict(parameters)
         for name in ("Key", "Item", "ExclusiveStartKey"):
-            if name in inside:
-                inside[name] = self._put_in(inside[name])
-        values = dict(inside.get("ExpressionAttributeValues", {}))
-        for placeholder in self._named(inside):
+            if name in changed:
+                changed[name] = self._add_namespace(changed[name])
+        values = dict(changed.get("ExpressionAttributeValues", {}))
+        for placeholder in self._partition_values(changed):
             values[placeholder] = {"S": self._namespace + values[placeholder]["S"]}
-        return {**inside, "ExpressionAttributeValues": values} if values else inside
+        return {**changed, "ExpressionAttributeValues": values} if values else changed
 
-    def _named(self, parameters: Mapping[str, Any]) -> set[str]:
+    def _partition_values(self, parameters: Mapping[str, Any]) -> set[str]:
         """The placeholders in the expressions of a call whose values name partitions."""
         aliases = parameters.get("ExpressionAttributeNames", {})
         pairs = (pair for name in _EXPRESSIONS for pair in _EQUATION.findall(parameters.get(name, "")))
         return {placeholder for name, placeholder in pairs if aliases.get(name, name) in PARTITIONS}
 
-    def _shown(self, response: Mapping[str, Any]) -> dict[str, Any]:
-        shown = dict(response)
+    def _without_namespace(self, response: Mapping[str, Any]) -> dict[str, Any]:
+        """The response to a read, as it is in a store without a namespace."""
+        changed = dict(response)
         for name in ("Item", "LastEvaluatedKey"):
-            if shown.get(name):
-                shown[name] = self._take_out(shown[name])
-        if "Items" in shown:
-            shown["Items"] = list(map(self._take_out, shown["Items"]))
-        return shown
+            if changed.get(name):
+                changed[name] = self._remove_namespace(changed[name])
+        if "Items" in changed:
+            changed["Items"] = list(map(self._remove_namespace, changed["Items"]))
+        return changed
 
-    def _put_in(self, item: Attributes) -> Attributes:
+    def _add_namespace(self, item: Attributes) -> Attributes:
         return {
             name: {"S": self._namespace + value["S"]} if name in PARTITIONS else value for name, value in item.items()
         }
 
-    def _take_out(self, item: Attributes) -> Attributes:
+    def _remove_namespace(self, item: Attributes) -> Attributes:
         """Raises AssertionError for an item of another namespace, which no call here can find."""
         named = {name: value["S"] for name, value in item.items() if name in PARTITIONS}
         assert all(text.startswith(self._namespace) for text in named.values()), "an item of another namespace"
         return {**item, **{name: {"S": text.removeprefix(self._namespace)} for name, text in named.items()}}
 
 
-def _keys(requests: Mapping[str, Any], change: Callable[[Attributes], Attributes]) -> dict[str, Any]:
+def _change_keys(requests: Mapping[str, Any], change: Callable[[Attributes], Attributes]) -> dict[str, Any]:
     """The keys of a batch, by table, changed."""
     return {table: {**each, "Keys": list(map(change, each["Keys"]))} for table, each in requests.items()}
 
 
-def _puts(requests: Mapping[str, Any], change: Callable[[Attributes], Attributes]) -> dict[str, Any]:
+def _change_puts(requests: Mapping[str, Any], change: Callable[[Attributes], Attributes]) -> dict[str, Any]:
     """The puts of a batch, by table, with their items changed."""
     return {
         table: [{"PutRequest": {"Item": change(each["PutRequest"]["Item"])}} for each in puts]
