@@ -33,6 +33,7 @@ from chalicelib.platform.http.routing import register_routes
 from chalicelib.platform.setting_readers import MOST_MAXIMUM
 from chalicelib.platform.settings import Settings
 from chalicelib.recurring import routes as recurring_routes
+from chalicelib.sandbox import routes as sandbox_routes
 from chalicelib.webhooks import routes as webhooks_routes
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ ROUTES = (
     recurring_routes,
     commerce_routes,
     offramp_routes,
+    sandbox_routes,
     webhooks_routes,
     accounts_routes,
     pages_routes,
@@ -172,11 +174,20 @@ def _consume(consumer: Consumer, services: Callable[[], "Services"]) -> Callable
             return check_function(services, event.to_dict())
         for message in event:
             with continue_chain(message.body):
-                work(services(), message.body)
+                work(_services_for(services(), message.body), message.body)
         return None
 
     handle.__name__ = consumer.name  # by which Chalice and Lambda know it
     return handle
+
+
+def _services_for(services: "Services", body: str) -> "Services":
+    """Those that a message is handled with: of the sandbox that it names, or the live ones."""
+    if '"sandbox"' not in body:
+        return services
+    from chalicelib.sandbox.opening import services_for  # few messages are of test mode
+
+    return services_for(services, body)
 
 
 def _run(schedule: Schedule, services: Callable[[], "Services"]) -> Callable[[Any], Any]:

@@ -88,6 +88,7 @@ ACCESS = {
             "ops": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"),
             "keys": ("BatchGetItem", "GetItem", "PutItem", "DeleteItem"),
         },
+        due=("payments", "webhooks"),  # of sandboxes, whose sweeps are operations of the API
         lists=("payments", "webhooks"),
         sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents", "mails"),
         encrypts_for=("*",),

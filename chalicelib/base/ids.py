@@ -49,14 +49,14 @@ def salt(entropy: Entropy) -> str:
     return entropy(8).hex()
 
 
-def client_id(entropy: Entropy) -> str:
-    """`cli_` and 30 mixed-case alphanumerics."""
-    return "cli_" + _alphanumeric(30, entropy)
+def client_id(entropy: Entropy, is_test: bool = False) -> str:
+    """`cli_`, or `cli_test_` in test mode, and 30 mixed-case alphanumerics."""
+    return ("cli_test_" if is_test else "cli_") + _alphanumeric(30, entropy)
 
 
-def api_key(entropy: Entropy) -> str:
-    """`key_` and 43 mixed-case alphanumerics: 256 bits, shown once."""
-    return "key_" + _alphanumeric(43, entropy)
+def api_key(entropy: Entropy, is_test: bool = False) -> str:
+    """`key_`, or `key_test_` in test mode, and 43 mixed-case alphanumerics: 256 bits, shown once."""
+    return ("key_test_" if is_test else "key_") + _alphanumeric(43, entropy)
 
 
 def session_token(entropy: Entropy) -> str:

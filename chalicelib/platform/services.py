@@ -77,6 +77,13 @@ class Services:
     stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
     """When this container last read whether payments are stopped, and since when they are
     (platform/emergency_stop/flows.py)."""
+    live: "Services | None" = field(default=None, compare=False)
+    """Set in test mode: the services that these were made of (sandbox/opening.py). None: these are the live ones."""
+
+    @property
+    def real(self) -> "Services":
+        """The live services, for what a sandbox has none of its own of: the real time, and keys of signatures."""
+        return self.live or self
 
 
 def assemble(settings: Settings) -> Services:

@@ -27,6 +27,7 @@ TAGS = {
     "commerce.service": ("Commerce payments", "Payments into an escrow, from which they are captured or given back"),
     "payments.transfers": ("Transfers", "Every transfer of a link or a request, and refunds"),
     "webhooks": ("Webhooks", "Receive events, and see what was delivered"),
+    "sandbox": ("Test mode", "Pay on virtual chains, and move them and the clock, with an API key for test mode"),
     "payments.currencies": ("Currencies", "The tokens that are supported"),
     "offramp.payers": ("Payers", "Who is paid out in fiat: identity, agreement and bank accounts"),
     "offramp.service": ("Off-ramp", "What the compliance and off-ramp provider tells"),

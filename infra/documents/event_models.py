@@ -40,7 +40,7 @@ HEADERS = [
     _header("x-service-delivery", "The same for each attempt", "01JZ4PC7EXAMPLEDE11VERY001", {"minLength": 1}),
     _header("x-service-event-id", "Of the event, the same at every webhook", "01JZ4PC7EXAMPLEEVENT", {"minLength": 1}),
     _header("x-service-retry-count", "0 for the first attempt", "0", {"pattern": "^[0-3]$"}),
-    _header("x-service-test", "Sent with samples only", "true", {"const": "true"}, required=False),
+    _header("x-service-test", "Sent with samples, and in test mode", "true", {"const": "true"}, required=False),
     _header(
         *("x-service-signature-next", "By the new secret, while a replaced one holds", "7e02" * 16),
         {"pattern": "^[0-9a-f]{64}$"},

@@ -41,6 +41,7 @@ from chalicelib.platform.storage.store import Store
 from chalicelib.recurring.running import execute_recurring
 from chalicelib.relayer.jobs import follow_relayed
 from chalicelib.relayer.tracking import track
+from chalicelib.sandbox.opening import services_for
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.jobs import deliver_webhook, publish_events, retry_webhook
@@ -376,7 +377,7 @@ class World:
         self.queue.lineage = lineage
         try:
             with continue_chain(message.body):
-                job(services, message.body)
+                job(services_for(services, message.body), message.body)
         except BaseException:
             self._return(message)
             raise

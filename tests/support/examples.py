@@ -33,6 +33,7 @@ from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.archive import store as archive_store
 from chalicelib.payments.archive.lines import pack_lines
 from chalicelib.payments.archive.rules import prefix_of
+from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, direct
@@ -49,6 +50,7 @@ from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.http.operation import OPERATIONS, Operation
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role as RelayerRole
+from chalicelib.sandbox.opening import open_sandbox
 from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.records import Delivery
 from chalicelib.webhooks.deliveries.rules import deliveries_of
@@ -64,7 +66,7 @@ from tests.fakes.recurring import signature_of
 from tests.fakes.requests import standalone, store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
-from tests.fakes.world import WALLET
+from tests.fakes.world import WALLET, draft
 from tests.support.client import Api, Reply
 from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.made import made_with
@@ -187,6 +189,12 @@ def a_change(owner: Tenant, way: Way) -> None:
 def an_own_change(owner: Tenant, way: Way) -> str:
     """A change that the person asked for who is signed in last."""
     return owner.waiting_change(owner.opened.person_id)
+
+
+def sandboxed_token(owner: Tenant, way: Way) -> str:
+    """A link in the sandbox of the account."""
+    inside = open_sandbox(running(), owner.account_id)
+    return links.create(inside, Owner(owner.account_id, None, None), draft()).link.token
 
 
 WEBHOOK = {"webhook_id": a_webhook}
@@ -509,6 +517,11 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", "/v1/webhook/{webhook_id}/redeliver"): example(WEBHOOK),
     ("POST", "/v1/webhook/test"): example(before=a_webhook),
+    ("GET", "/v2/test"): example(before=sandboxed_token),
+    ("POST", "/v2/test/pay"): example(body=lambda owner, way: {"token": sandboxed_token(owner, way)}, others=(404,)),
+    ("POST", "/v2/test/blocks"): example(),
+    ("POST", "/v2/test/reorganise"): example(),
+    ("POST", "/v2/test/clock"): example(),
     ("POST", "/v1/auth/wallet/challenge"): example(),
     ("POST", "/v1/auth/wallet/verify"): example(body=answered),
     ("POST", "/v1/auth/register"): example(),
@@ -643,7 +656,14 @@ def needs_client(known: Operation, way: Way) -> bool:
     return Mode.API_KEY in way.serves and known.path.startswith("/v2/payee-destination")
 
 
+def is_of_tests(known: Operation) -> bool:
+    """Whether the operation takes keys for test mode alone."""
+    return known.path.startswith("/v2/test")
+
+
 def headers_for(known: Operation, tenant: Tenant, way: Way) -> Headers:
+    if is_of_tests(known) and Mode.API_KEY in way.serves:
+        return tenant.by_test_key()
     beside = {"x-client-id": tenant.client_id} if needs_client(known, way) else {}
     headers = {**way.headers(tenant), **beside}
     if known.signs_in:

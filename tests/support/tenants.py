@@ -111,6 +111,10 @@ class Tenant:
     def by_key(self) -> Headers:
         return {"x-api-key": admin.create_api_key(running(), self.account_id, "server")}
 
+    def by_test_key(self) -> Headers:
+        made = api_keys.create_api_key(running(), self.actor, {"label": "tests", "is_test": True})
+        return {"x-api-key": made[1]}
+
     def by_client(self) -> Headers:
         return {"x-client-id": self.client_id, "origin": ORIGIN}
 

@@ -22,18 +22,20 @@ class ApiKeySettings(TypedDict, total=False):
     expires_at: datetime | None
     uses_payment_intents: bool
     status: CredentialStatus
+    is_test: bool
+    """Only of a new key."""
 
 
 def new_api_key(account_id: str, settings: ApiKeySettings, now: datetime, source: ids.Source) -> tuple[ApiKey, str]:
     """A new key of the account: its record, and the key, which is shown once. Raises BadRequest."""
     checked = _check_settings(settings, now)
-    key = ids.api_key(source.entropy)
+    key = ids.api_key(source.entropy, settings.get("is_test", False))
     record = ApiKey(
         key_hash=credential_hash(key),
         key_id=ids.ulid(*source),
         account_id=account_id,
         label="",
-        prefix=key[:8],
+        prefix=key[: 13 if settings.get("is_test") else 8],
         status=CredentialStatus.ACTIVE,
         created_at=now,
     )

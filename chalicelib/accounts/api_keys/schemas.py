@@ -5,7 +5,7 @@ from typing import Annotated, Self, cast
 from pydantic import AfterValidator, Field, StrictBool, StringConstraints
 
 from chalicelib.accounts.api_keys.rules import ApiKeySettings, parse_time
-from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
+from chalicelib.accounts.credentials.schemas import TEST, USES_PAYMENT_INTENTS
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.credentials.records import ApiKey, CredentialStatus
@@ -36,6 +36,8 @@ class _Settings(Input):
         sent = self.sent_fields()
         if sent.get("expires_at") is not None:
             sent["expires_at"] = parse_time(sent["expires_at"])
+        if "test" in sent:
+            sent["is_test"] = sent.pop("test")
         if "is_active" in sent:
             sent["status"] = CredentialStatus.ACTIVE if sent.pop("is_active") else CredentialStatus.INACTIVE
         return cast(ApiKeySettings, sent)
@@ -47,6 +49,7 @@ class CreateApiKey(_Settings):
     expiresAt: Time | None = Field(None, description="ISO 8601 with offset, in the future; never when null")
     allowedIps: Ranges | None = Field(None, description=_RANGES)
     usesPaymentIntents: StrictBool = Field(False, description=USES_PAYMENT_INTENTS)
+    test: StrictBool = Field(False, description=TEST)
 
 
 class UpdateApiKey(_Settings):
@@ -72,12 +75,13 @@ class ApiKeyAnswer(Output):
     usesPaymentIntents: bool
     isActive: bool
     createdAt: str
+    test: bool = Field(description="Whether it is for test mode")
 
     @classmethod
     def of(cls, key: ApiKey, /, **more: str | None) -> Self:
         """`more` are the fields that a subclass adds."""
-        is_active = key.status is CredentialStatus.ACTIVE
-        return cls.from_record(key, id=key.key_id, scopes=key.scopes or SCOPES, isActive=is_active, **more)
+        shown = {"id": key.key_id, "isActive": key.status is CredentialStatus.ACTIVE, "test": key.is_test}
+        return cls.from_record(key, scopes=key.scopes or SCOPES, **shown, **more)
 
 
 class ApiKeyCreated(ApiKeyAnswer):

@@ -38,6 +38,8 @@ class ClientIdSettings(TypedDict, total=False):
     may_execute: bool
     may_read_payers: bool
     status: CredentialStatus
+    is_test: bool
+    """Only of a new client id."""
 
 
 def new_client_id(
@@ -45,7 +47,7 @@ def new_client_id(
 ) -> ClientId:
     """A new client id of the account; `escrows` are contracts that receive nothing (`recipient`). Raises BadRequest
     (supplement of the interface, client ids)."""
-    client_id = ids.client_id(entropy)
+    client_id = ids.client_id(entropy, settings.get("is_test", False))
     record = ClientId(
         client_id_hash=credential_hash(client_id),
         client_id=client_id,

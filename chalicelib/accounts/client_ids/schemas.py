@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from chalicelib.accounts.client_ids.rules import ClientIdSettings
-from chalicelib.accounts.credentials.schemas import USES_PAYMENT_INTENTS
+from chalicelib.accounts.credentials.schemas import TEST, USES_PAYMENT_INTENTS
 from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import ORIGIN_PATTERN
@@ -77,6 +77,8 @@ class _Settings(Input):
         sent = self.sent_fields()
         if "orchestrator_id" in sent:
             sent["admits_orchestrator"] = sent.pop("orchestrator_id")
+        if "test" in sent:
+            sent["is_test"] = sent.pop("test")
         if "status" in sent:
             sent["status"] = CredentialStatus(sent["status"])
         return cast(ClientIdSettings, sent)
@@ -87,6 +89,7 @@ class CreateClientId(_Settings):
 
     label: Label = Field(description="Your own name for it")
     allowedDomains: SomeDomains = Field(description="Origins such as https://shop.example")
+    test: StrictBool = Field(False, description=TEST)
 
 
 class UpdateClientId(_Settings):
@@ -112,6 +115,7 @@ class _ClientId(Output):
         values = {
             "id": client.record_id,
             "orchestratorId": client.admits_orchestrator,
+            "test": client.is_test,
             "updatedAt": iso(client.updated_at or client.created_at),
             "lastUsedAt": iso_or_none(last_used),
         }
@@ -129,6 +133,7 @@ class ClientIdListed(_ClientId):
     status: CredentialStatus
     createdAt: str
     lastUsedAt: str | None
+    test: bool = Field(description="Whether it is for test mode")
 
 
 class _Answer(_ClientId):
@@ -151,6 +156,7 @@ class _Answer(_ClientId):
     mayExecute: bool
     mayReadPayers: bool
     status: CredentialStatus
+    test: bool = Field(description="Whether it is for test mode")
 
 
 class ClientIdCreated(_Answer):

@@ -51,7 +51,7 @@ function byResource(scopes) {
 /** @param {any} key What the form begins with, for a key or for a new one. */
 const draftOf = (key) => ({
   label: key?.label ?? "", scopes: key && isLimited(key) ? key.scopes : [], ips: key?.allowedIps.join(", ") ?? "", expiry: key?.expiresAt?.slice(0, 10) ?? "",
-  ...(key && { isActive: key.isActive, usesPaymentIntents: key.usesPaymentIntents }),
+  ...(key && { isActive: key.isActive, usesPaymentIntents: key.usesPaymentIntents }), ...(!key && { test: false }),
 });
 
 /** @param {any} draft @returns {Record<string, any>} The same as the API has it. */
@@ -94,6 +94,7 @@ function KeyForm({ of: key, label, send }) {
       <fieldset><legend>${t("key.scopes")}</legend><p class="hint">${t("key.scopes.hint")}</p>
         <div class="ticks">${SCOPES.map((each) => html`<${Tick} key=${each} label=${html`<${Name} of=${each} />`} checked=${draft.scopes.includes(each)} onValue=${turn(each)} />`)}</div>
       </fieldset>
+      ${!key && html`<${Tick} label=${t("key.test")} checked=${draft.test} onValue=${change("test")} />`}
       ${key && html`
         <${Tick} label=${t("client.usesPaymentIntents")} hint=${t("client.usesPaymentIntents.hint")} checked=${draft.usesPaymentIntents} onValue=${change("usesPaymentIntents")} />
         <${Tick} label=${t("client.isActive")} hint=${t("key.off.hint")} checked=${draft.isActive} onValue=${change("isActive")} />
@@ -128,14 +129,14 @@ function Clients() {
 
 /** @param {any} props */
 function NewClient({ close }) {
-  const [typed, setTyped] = useState({ label: "", allowedDomains: "", allowedPayees: "", allowedCurrencies: "" });
+  const [typed, setTyped] = useState({ label: "", allowedDomains: "", allowedPayees: "", allowedCurrencies: "", test: false });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setTyped({ ...typed, [name]: value });
+  const change = (/** @type {string} */ name) => (/** @type {any} */ value) => setTyped({ ...typed, [name]: value });
   const send = async () => {
-    const { label, allowedDomains, allowedPayees, allowedCurrencies } = typed;
+    const { label, allowedDomains, allowedPayees, allowedCurrencies, test } = typed;
     const limits = { ...(allowedPayees.trim() && { allowedPayees: listed(allowedPayees) }), ...(allowedCurrencies.trim() && { allowedCurrencies: listed(allowedCurrencies) }) };
-    const answer = await call("POST", "/v1/client-ids", { body: { label, allowedDomains: listed(allowedDomains), ...limits } });
+    const answer = await call("POST", "/v1/client-ids", { body: { label, allowedDomains: listed(allowedDomains), ...limits, test } });
     answer.clientId ? setMade(answer) : close();
   };
   return html`
@@ -146,6 +147,7 @@ function NewClient({ close }) {
           ${["allowedDomains", "allowedPayees", "allowedCurrencies"].map((name) => html`
             <${Field} key=${name} is="textarea" rows="2" label=${t(`client.${name}`)} hint=${t(`client.${name}.hint`)} value=${/** @type {any} */ (typed)[name]} onValue=${change(name)} problem=${problemOf(problem, name)} />
           `)}
+          <${Tick} label=${t("key.test")} checked=${typed.test} onValue=${change("test")} />
           ${typed.allowedDomains.trim() && !typed.allowedPayees.trim() && html`<p class="note bad">${t("client.warning")}</p>`}
         <//>
       `}

@@ -24,8 +24,9 @@ _TIME_PER_RUN = timedelta(seconds=40)
 """A run checks no more links after this time; the Lambda may take 60 seconds."""
 
 
-def expire_due(services: Services) -> int:
+def expire_due(services: Services, within: timedelta = _TIME_PER_RUN) -> int:
     """Marks pending links as expired, and deletes abandoned multicalls, which frees their children. Returns how many.
+    No link is checked later than `within`.
 
     A link expires when its network was read past its expiry and everything that was read for it is recorded: so a
     payment sent in time is recorded first, however long the network was not read. Until then the link is checked again
@@ -42,7 +43,7 @@ def expire_due(services: Services) -> int:
         return {name: cursor.ends_until for name, cursor in cursors.items()}
 
     due = store.due_tokens(services.store, now, _DUE_PER_SHARD, shard)
-    in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, due)
+    in_time = sweeping.in_time(services.log, services.clock, now + within, due)
     return sweeping.each(services.log, in_time, lambda token: _check(services, token, read_until(), now))
 
 

@@ -59,6 +59,12 @@ def first_request(store: Store, network: str) -> FirstRequest | None:
     return store.get(FirstRequest, FirstRequest.KEY.of(network=network))
 
 
+def networks_with_requests(store: Store, networks: Iterable[str]) -> set[str]:
+    """Those of some networks on which a request was created. One read."""
+    wanted = {FirstRequest.KEY.of(network=name): FirstRequest for name in networks}
+    return {each.network for each in store.get_many(wanted).values()}
+
+
 def references(store: Store, topics: Iterable[str]) -> list[Reference]:
     """The references of these topics, without those that do not exist; read in batches of 100."""
     keys = {Reference.KEY.of(topic=topic): Reference for topic in topics}

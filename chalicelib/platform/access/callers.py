@@ -119,7 +119,8 @@ class Caller:
     caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only
     what payers do. `uses_payment_intents` is the setting of the API key, or of the client id without one. `quota`
     names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a client id that is
-    sent alone; None for anonymous callers and the payment page.
+    sent alone; None for anonymous callers and the payment page. `is_test` is set for a test credential, whose calls
+    see the sandbox of the account (sandbox/opening.py).
     """
 
     mode: Mode
@@ -140,6 +141,7 @@ class Caller:
     reads_any_link: bool = False
     uses_payment_intents: bool = False
     quota: str | None = None
+    is_test: bool = False
 
     @property
     def signed_in(self) -> Member:

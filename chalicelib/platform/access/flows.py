@@ -54,10 +54,20 @@ def identify(services: Services, sent: SentCredential, origin: str | None, ip_ad
         "origin": origin,
         "banned_until": until,
         "ban_version": version,
+        "is_test": _are_tests(records),
     }
     caller = _CALLERS[sent.mode](services, sent, records, common, ip_address)
     _check_accounts(sent, records, caller)
     return caller
+
+
+def _are_tests(records: Any) -> bool:
+    """Whether the credentials that are sent are test credentials. Raises Unauthorized if only some of them are."""
+    found = {records[kind].is_test for kind in (ApiKey, ClientId) if kind in records}
+    found |= {False for kind in (OrchestratorKey, Session) if kind in records}
+    if len(found) > 1:
+        raise Unauthorized("Test credentials and live ones are sent together: send credentials of one kind")
+    return found == {True}
 
 
 def _check_accounts(sent: SentCredential, records: Any, caller: Caller) -> None:

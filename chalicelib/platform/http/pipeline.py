@@ -37,6 +37,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
 _CHANGES = "chalicelib.accounts.changes.asking"  # above this package: imported where an operation needs it
+_SANDBOX = "chalicelib.sandbox.opening"  # likewise, where a test credential is sent
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
 
@@ -168,11 +169,12 @@ def _respond(
         except ServiceError as error:
             return responses.error_response(error, form=operation.problem_form)
 
+    inside: Services = import_module(_SANDBOX).open_for(services, operation, caller) if caller.is_test else services
     if operation.is_repeatable:
-        return run(services)
+        return run(inside)
     if operation.former_path_of:
         request = replace(request, route=operation.former_path_of)
-    return run_once(services, caller, request, operation.shows_secret, run)
+    return run_once(inside, caller, request, operation.shows_secret, run)
 
 
 def _run(

@@ -190,19 +190,22 @@ def _set_aside(services: Services, delivery: Delivery) -> None:
 
 
 def _signed_headers(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> dict[str, str]:
-    now = services.clock()
+    now, brands, in_sandbox = services.clock(), services.settings.header_brands, services.live is not None
     secrets = [services.secrets.decrypt_once(each, endpoint.webhook_id) for each in endpoint.secrets_at(now)]
-    headers = rules.delivery_headers(delivery, body, secrets, services.settings.header_brands, now)
+    # receivers compare the time that is signed with their own clocks
+    sent_at = services.real.clock()
+    headers = rules.delivery_headers(delivery, body, secrets, brands, sent_at, in_sandbox=in_sandbox)
     if not endpoint.http_signature:
         return headers
     from chalicelib.webhooks.signature_keys import flows as signature_keys
 
-    return headers | signature_keys.sign(services, url_as_sent(endpoint.url), headers, body)
+    return headers | signature_keys.sign(services.real, url_as_sent(endpoint.url), headers, body)
 
 
 def _post(services: Services, endpoint: Endpoint, delivery: Delivery, body: bytes) -> PostResult:
     if endpoint.destination is not None:
-        result = services.destinations().send(endpoint.destination, rules.message_of(delivery, body))
+        message = rules.message_of(delivery, body, in_sandbox=services.live is not None)
+        result = services.destinations().send(endpoint.destination, message)
     else:
         result = services.sender.post(endpoint.url, _signed_headers(services, endpoint, delivery, body), body)
     log = services.log.info if result.delivered else services.log.warning

@@ -165,7 +165,13 @@ def first_id_since(since: datetime, now: datetime) -> str:
 
 
 def delivery_headers(
-    delivery: Delivery, body: bytes, secrets: Sequence[str], brands: Sequence[str], now: datetime
+    delivery: Delivery,
+    body: bytes,
+    secrets: Sequence[str],
+    brands: Sequence[str],
+    now: datetime,
+    *,
+    in_sandbox: bool = False,
 ) -> dict[str, str]:
     """The headers of one attempt to send a body now: those of Standard Webhooks, and our own for each brand.
 
@@ -181,12 +187,12 @@ def delivery_headers(
         if delivery.event_id is not None:
             headers[f"x-{brand}-event-id"] = delivery.event_id
         headers[f"x-{brand}-retry-count"] = str(delivery.attempt)
-        if delivery.is_test:
+        if delivery.is_test or in_sandbox:
             headers[f"x-{brand}-test"] = "true"
     return headers
 
 
-def message_of(delivery: Delivery, body: bytes) -> EventMessage:
+def message_of(delivery: Delivery, body: bytes, *, in_sandbox: bool = False) -> EventMessage:
     """A claimed delivery as it is put into a destination in AWS. Its sendings differ in when their first attempt began.
     """
     text = body.decode()
@@ -198,7 +204,7 @@ def message_of(delivery: Delivery, body: bytes) -> EventMessage:
         kind=delivery.kind,
         body=text,
         request_id=json.loads(text).get("requestId"),
-        is_test=delivery.is_test,
+        is_test=delivery.is_test or in_sandbox,
         created_at=delivery.created_at,
     )
 

@@ -62,7 +62,7 @@ def register(
         external_id=ids.ulid(*source) + source.entropy(16).hex() if is_arn else None,
     )
     if endpoint.http_signature:
-        signature_keys.ensure_key(services)
+        signature_keys.ensure_key(services.real)
     return _write_new(services, endpoint, _audit_entry(services, actor, endpoint, "created")), secret
 
 
@@ -144,7 +144,7 @@ def change(
     if not verbs:
         return endpoint
     if changed.http_signature:
-        signature_keys.ensure_key(services)
+        signature_keys.ensure_key(services.real)
     return services.store.write(changed, *(_audit_entry(services, actor, changed, verb) for verb in verbs))
 
 

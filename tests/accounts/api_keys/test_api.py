@@ -18,7 +18,8 @@ from tests.support.running import running
 
 KEYS = "/v1/api-keys"
 ANSWERED = {
-    "id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "usesPaymentIntents", "isActive", "createdAt"
+    "id", "prefix", "label", "scopes", "expiresAt", "allowedIps", "usesPaymentIntents", "isActive", "createdAt",
+    "test",
 }
 
 

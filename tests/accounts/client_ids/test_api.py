@@ -31,12 +31,12 @@ SETTINGS = {
     "mayExecute",
     "mayReadPayers",
 }
-CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt"}
+CREATED = {"id", "clientId", "label", "allowedDomains", *SETTINGS, "status", "createdAt", "test"}
 UPDATED = (CREATED - {"createdAt"}) | {"updatedAt"}
 READ = CREATED | {"updatedAt", "lastUsedAt"}
 LISTED = {
     "id", "clientId", "label", "allowedDomains", "orchestratorId", "payeeDestinationId", "allowedPayees", "status", "createdAt",
-    "lastUsedAt",
+    "lastUsedAt", "test",
 }  # fmt: skip
 TOKEN = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 

@@ -113,6 +113,16 @@ _PAYING_OUT = {
 
 REFUSALS: dict[str, dict[str, str]] = {
     "add_payment_details": _CAP,
+    "pay_on_test_chain": {
+        "is not a token of GET /v2/currencies": "what the catalogue has",
+        "send one of token and requestId": "null counts as left out",
+        "is of one request|less than the smallest unit|has too many decimals|too large": "the link that is paid",
+        "is not an address of|is the payee": "the network of the link, and whom it pays",
+        **_ADDRESS,
+    },
+    "mine_test_blocks": {"is not a network of GET /v2/currencies": "what the catalogue has"},
+    "reorganise_test_chain": {"is not a network of GET /v2/currencies": "what the catalogue has"},
+    "advance_test_clock": {"The clock would be more than": "how far it is ahead already"},
     "list_currencies": {"firstOnly can only be used": _COMBINATION},
     "create_request": {
         **_CHOICE,

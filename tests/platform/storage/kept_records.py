@@ -129,6 +129,16 @@ from chalicelib.relayer.records import (
     Senders,
     Taking,
 )
+from chalicelib.sandbox.records import (
+    BlockTime,
+    Fork,
+    OperationCount,
+    Sandbox,
+    VirtualBlock,
+    VirtualChain,
+    VirtualLog,
+    VirtualTransaction,
+)
 from chalicelib.webhooks.circuits.records import Circuit, CircuitState
 from chalicelib.webhooks.deliveries.records import Attempt, Delivery, DeliveryState, ListEntry, Listing
 from chalicelib.webhooks.endpoints.records import ClientEndpoint, Endpoint, EndpointUrl, Registrations
@@ -1073,4 +1083,10 @@ RECORDS: dict[str, Record] = {
     "keys of signatures": SignatureKeys((SignatureKey(HASH[:43], HASH[:43], HASH, NOW),)),
     "request, to a name": replace(REQUEST, payee_name=PAYEE_NAME),
     "names of a call": ResolvedNames(HASH[:32], NOW, (Resolution("sepolia", WALLET, PAYEE_NAME),)),
+    "clock of a sandbox": Sandbox(86_400, version=2),
+    "operations on a sandbox": OperationCount("2026-03-01", NOW),
+    "virtual chain": VirtualChain("base", 1_012, (BlockTime(0, NOW), BlockTime(1_001, NOW)), (Fork(1_003, 1),), 1, version=3),
+    "virtual block": VirtualBlock("base", 1_001, "0x" + HASH, WALLET, WALLET, (VirtualLog(WALLET, ("0x" + HASH,), "0x01"),)),
+    "virtual transaction": VirtualTransaction("base", "0x" + HASH, 1_001),
+    "virtual transaction, removed": VirtualTransaction("base", "0x" + HASH[::-1], None, version=1),
 }

@@ -20,10 +20,11 @@ WRITTEN_WITHOUT_A_RECORD = {"CallCounter"}
 """By UpdateItem, in place; compared on its own below."""
 ADDED: dict[str, set[str]] = {
     "Account": {"approval_delay_hours", "plain_transfers"},
+    "ApiKey": {"is_test"},
     "AuditEntry": {"is_notified", "due_at", "due_shard"},
     "Challenge": {"purpose"},
     "Circuit": {"is_notified"},
-    "ClientId": {"may_read_payers"},
+    "ClientId": {"is_test", "may_read_payers"},
     "Cursor": {"next_targets", "silent", "weak"},
     "Endpoint": {"secret_number", "is_confirmed", "http_signature"},
     "RelayedCall": {"many_open"},

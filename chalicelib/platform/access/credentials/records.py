@@ -64,7 +64,8 @@ class Account(Record):
 class ApiKey(Record):
     """A credential for servers. Only the SHA-256 of the key is stored; `prefix` helps people tell keys apart.
 
-    With `uses_payment_intents` a payment of a request from another chain is signed instead of sent.
+    With `uses_payment_intents` a payment of a request from another chain is signed instead of sent. One that `is_test`
+    reads and writes the sandbox of its account alone (sandbox/opening.py).
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "API_KEY")
@@ -86,6 +87,7 @@ class ApiKey(Record):
     expires_at: datetime | None = None
     uses_payment_intents: bool = False
     tier: Tier = Tier.DEFAULT
+    is_test: bool = False
 
     @property
     def writes(self) -> bool:
@@ -131,7 +133,7 @@ class ClientId(Record):
     addresses) in `allowed_currencies` (ids of tokens), and to its bound destination; None is no limit. With
     `uses_payment_intents` a payment of a request from another chain is signed instead of sent. With `may_execute` it
     has the service's own account send transactions, also when it is sent alone; with `may_read_payers` it reads then
-    how far the checks of a payer are.
+    how far the checks of a payer are. One that `is_test` reads and writes the sandbox of its account alone.
     """
 
     KEY = KeyPattern(IDENTITY, "CREDENTIAL#{credential_hash}", "CLIENT_ID")
@@ -165,6 +167,7 @@ class ClientId(Record):
     may_execute: bool = False
     may_read_payers: bool = False
     tier: Tier = Tier.DEFAULT
+    is_test: bool = False
 
     def redirects(self, before: Self | None) -> bool:
         """Another fee, wallet, destination, platform or limit; one that is on again, or may execute, or is used from
