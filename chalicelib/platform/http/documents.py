@@ -13,8 +13,8 @@ from chalicelib.base.frozen import frozen
 
 OPENAPI, OPENAPI_3_0, REFERENCE = FILES = ("openapi.json", "openapi-3.0.json", "reference.html")
 GUIDES = (
-    "api", "test-mode", "credentials", "people", "requests", "links", "payment-page", "payers", "commerce",
-    "cross-chain", "plain-transfers", "recurring", "off-ramp", "webhooks", "search", "dashboard", "mail",
+    "api", "first-order", "test-mode", "credentials", "people", "requests", "links", "payment-page", "payers",
+    "commerce", "cross-chain", "plain-transfers", "recurring", "off-ramp", "webhooks", "search", "dashboard", "mail",
     "clear-signing", "limits",
 )  # fmt: skip
 """The documents in `docs` for those who use the service, in the order in which they are listed."""
