@@ -17,7 +17,7 @@ REHEARSALS := tests/chaos/test_stages.py $(foreach each,benchmarks bundle deploy
   $(foreach each,crosschain crosschain_offers meanwhile never_twice one_confirmation rates reference_page scenes sequences walletconnect,tests/pages/test_$(each).py) \
   $(foreach each,commerce creating developers payouts person scale use vendored views,tests/pages/dashboard/test_$(each).py) \
   $(foreach each,lying_nodes recurring_trouble recurring_two_years,tests/onchain/test_$(each).py) tests/platform/http/test_generated.py \
-  $(foreach each,compiling each_python generated_clients load own_clients setup stack workflows,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py $(foreach each,signed_by_stack simulation,tests/webhooks/test_$(each).py)
+  $(foreach each,compiling each_python generated_clients load own_clients setup stack tutorial workflows,tests/local/test_$(each).py) tests/mutants/test_runs.py tests/payments/recording/test_load.py $(foreach each,signed_by_stack simulation,tests/webhooks/test_$(each).py)
 
 # What the service serves, and is made of docs/openapi.json and the guides.
 SERVED := docs/openapi-3.0.json docs/reference.html docs/guides/llms.txt

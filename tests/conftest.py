@@ -64,6 +64,7 @@ REHEARSALS = [
     "local/test_own_clients.py",
     "local/test_setup.py",
     "local/test_stack.py",
+    "local/test_tutorial.py",
     "local/test_workflows.py",
     "onchain/test_lying_nodes.py",
     "onchain/test_recurring_trouble.py",

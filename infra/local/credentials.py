@@ -34,9 +34,11 @@ from chalicelib.platform.services import Services
 from infra import admin
 
 PAID_IN = "fUSDC-sepolia"
-_KINDS = {"api_key": ApiKey, "second_account": ApiKey, "orchestrator_key": OrchestratorKey} | dict.fromkeys(
-    ("client_id", "orchestrator_client_id"), ClientId
-)
+_KINDS = {
+    "orchestrator_key": OrchestratorKey,
+    **dict.fromkeys(("api_key", "test_api_key", "second_account"), ApiKey),
+    **dict.fromkeys(("client_id", "orchestrator_client_id"), ClientId),
+}
 _WALLETS = ("wallet", "tron_wallet")
 _KEYS = ("payer", "tron_payer", "safe_owners")
 _SAFE_OWNERS = 3
@@ -68,6 +70,7 @@ def make(services: Services, origin: str) -> dict[str, Any]:
     _bind(services, merchant, linked, payee)
     return {
         "api_key": api_key,
+        "test_api_key": api_keys.create_api_key(services, merchant, {"label": "test", "is_test": True})[1],
         "client_id": client.client_id,
         "email": email,
         "password": password,

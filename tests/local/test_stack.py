@@ -167,7 +167,7 @@ class TestARunningStack:
         keys = {"base_url", "auth_url", "dashboard_url", "pay_url", "explorer_url", "aws_url", "rpc", "api_key", "client_id", "origin"}
         keys |= {"email", "password", "wallet", "tron_wallet", "orchestrator_key", "orchestrator_client_id"}
         keys |= {"tron_url", "tron_payer", "safe", "safe_service_urls", "price_url", "provider_url", "lifi_url", "mail_url", "relayer"}
-        assert set(found) == keys | {"second_account", "payee", "payee_private_key", "payer", "webhook_allow_loopback"}
+        assert set(found) == keys | {"second_account", "test_api_key", "payee", "payee_private_key", "payer", "webhook_allow_loopback"}
         assert requests.get(f"{found['base_url']}/v2/health", timeout=patience()).status_code == 200
         assert 'id="app"' in requests.get(found["dashboard_url"], timeout=patience()).text
         chain_ids = {network: rpc(url, "eth_chainId") for network, url in found["rpc"].items() if network != "tron"}
