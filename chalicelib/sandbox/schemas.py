@@ -124,8 +124,8 @@ class ClockAnswer(_Done):
 
 
 class VirtualChainAnswer(Output):
-    network: str
-    head: int
+    network: str = Field(description="Its name")
+    head: int = Field(description="The number of the newest block")
 
 
 class SandboxAnswer(Output):

@@ -13,8 +13,9 @@ from tests.docs.documents import ALL, DOCS, IDS, Document
 from tests.support.served_page import FACTS, Served, serving
 
 ROOT = DOCS["api"].path.parents[1]
-RUNNERS = ("curl", "infra.explain", "infra.listen", "page-hash", "infra.admin --help", "infra.admin reindex", "make ")
-"""What the shell blocks are run by: test_use.py, the tests below, webhooks/test_listen.py, test_admin.py for what operators run on a stage, and test_structure.py
+RUNNERS = ("curl", "infra.explain", "infra.listen", "page-hash", "infra.admin --help", "infra.admin reindex", "make ", "TEST_KEY")
+"""What the shell blocks are run by: test_use.py, the tests below, webhooks/test_listen.py, test_admin.py for what operators run on a stage,
+local/test_tutorial.py, and test_structure.py
 for what `make` offers."""
 
 
@@ -32,7 +33,7 @@ def test_every_shell_block_is_run_by_a_test(document: Document) -> None:
 
 def test_every_python_block_is_run_by_a_test() -> None:
     found = {document.name: len(document.blocks("python")) for document in ALL}
-    assert {name: count for name, count in found.items() if count} == {"README.md": 2, "docs/webhooks.md": 2}
+    assert {name: count for name, count in found.items() if count} == {"README.md": 2, "docs/first-order.md": 1, "docs/webhooks.md": 2}
 
 
 def test_the_operator_commands_are_explained() -> None:
