@@ -25,7 +25,7 @@ MOST_BYTES = 150_000
 @pytest.mark.parametrize("name", NAMES)
 def test_no_tool_shows_a_secret_redirects_money_or_sends_a_transaction(name: str) -> None:
     operation = TOOLS[name].operation
-    assert Mode.API_KEY in operation.modes and operation.scope or operation.path.startswith("/v2/currencies")
+    assert (Mode.API_KEY in operation.modes and operation.scope) or operation.path.startswith("/v2/currencies")
     assert not (operation.shows_secret or operation.redirects or operation.executes or operation.needs_presence)
     assert TOOLS[name].is_write == (operation.method != "GET")
 
