@@ -19,6 +19,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.abi import address_word
 from chalicelib.chains.catalogue.escrows import EscrowContracts
+from chalicelib.chains.catalogue.tokens import token_of_log
 from chalicelib.chains.nodes.history.full_blocks import ADDRESSES_PER_QUERY, LogFilter
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
 from chalicelib.chains.nodes.history.transfers import transfers_of
@@ -45,6 +46,12 @@ def transfers_to(tokens: Iterable[str], receivers: Iterable[str]) -> tuple[LogFi
     emitters = tuple(sorted({hex_address(each) for each in tokens}))
     parts = (words[start : start + ADDRESSES_PER_QUERY] for start in range(0, len(words), ADDRESSES_PER_QUERY))
     return tuple(LogFilter(emitters, ((TRANSFER_TOPIC,), (), tuple(part))) for part in parts)
+
+
+def is_transfer(network: str, log: Mapping[str, Any]) -> bool:
+    """Whether a log is a Transfer of a token of the catalogue: those of others say nothing of what has arrived."""
+    is_one = bool(log["topics"]) and log["topics"][0].lower() == TRANSFER_TOPIC
+    return is_one and token_of_log(network, log["address"].lower()) is not None
 
 
 def find_arrivals(

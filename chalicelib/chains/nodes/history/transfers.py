@@ -14,7 +14,6 @@ from chalicelib.chains.nodes.escrow.transfers import escrow_events, escrow_trans
 from chalicelib.chains.nodes.history.logs import (
     ERC20_TRANSFER_TOPIC,
     NATIVE_TRANSFER_TOPIC,
-    TRANSFER_TOPIC,
     TRANSFER_TOPICS,
     InconsistentNode,
     ProxyTransfer,
@@ -25,14 +24,6 @@ from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress, decode_em
 
 PAYMENT_TOPICS = (*TRANSFER_TOPICS, CONVERSION_TOPIC)
 """The events that say that something was paid."""
-
-
-def is_token_transfer(network: str, log: Mapping[str, Any]) -> bool:
-    """Whether a log, as the node's JSON, is a Transfer of a token of the catalogue."""
-    from chalicelib.chains.catalogue.tokens import token_of_log  # few blocks are read by their receipts
-
-    is_transfer = bool(log["topics"]) and log["topics"][0].lower() == TRANSFER_TOPIC
-    return is_transfer and token_of_log(network, log["address"].lower()) is not None
 
 
 def payment_events(network: str, escrow: EscrowContracts | None = None) -> tuple[tuple[str, ...], ...]:

@@ -23,7 +23,7 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
 from chalicelib.chains.nodes.history.log_ranges import RangeReading, RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
-from chalicelib.chains.nodes.history.transfers import is_token_transfer, payment_events
+from chalicelib.chains.nodes.history.transfers import payment_events
 from chalicelib.chains.nodes.nodes import Node, NodesDisagree, agreeing, host_of, others_of
 from chalicelib.chains.proofs.blooms import may_have
 from chalicelib.chains.proofs.headers import Checked, Forged, Header, NotChecked, find_broken_link
@@ -245,14 +245,14 @@ class _Weighing:
 
     def _block_logs(self, node: "Chain | Node", header: Header) -> "BlockLogs | None":
         try:
-            return _evm(node).read_block_logs(header, self._is_kept)
+            return _evm(node).read_block_logs(header, self._is_payment_or_transfer)
         except ChainUnavailable:
             return None
 
-    def _is_kept(self, log: Log) -> bool:
-        """Whether a log is a payment, or says what has arrived of one: a Transfer of a token of the catalogue."""
-        emitted = (log["address"].lower(), log["topics"][0].lower()) if log["topics"] else None
-        return emitted in self._events or is_token_transfer(self._chain.network, log)
+    def _is_payment_or_transfer(self, log: Log) -> bool:
+        from chalicelib.chains.nodes.history.arrivals import is_transfer  # few blocks are read by their receipts
+
+        return bool(self._payments([log])) or is_transfer(self._chain.network, log)
 
     # other nodes
 
