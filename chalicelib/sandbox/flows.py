@@ -146,7 +146,7 @@ def _count(services: Services) -> None:
     now = services.real.clock()
     ends_at = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     counter = OperationCount(now.date().isoformat(), ends_at)
-    if services.store.count(counter, rules.OPERATIONS_PER_DAY) is None:
+    if store.count(services.store, counter, rules.OPERATIONS_PER_DAY) is None:
         raise TooManyRequests(int((ends_at - now).total_seconds()), rules.OPERATIONS_PER_DAY)
 
 

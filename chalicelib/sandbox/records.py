@@ -29,6 +29,7 @@ class OperationCount(Record):
 
     @property
     def vanishes_at(self) -> datetime:
+        """A day after its own has ended."""
         return self.ends_at + timedelta(days=1)
 
 

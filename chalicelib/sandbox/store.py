@@ -4,12 +4,17 @@ from collections.abc import Iterable
 
 from chalicelib.base.records import KeyRange
 from chalicelib.platform.storage.store import Store
-from chalicelib.sandbox.records import Sandbox, VirtualBlock, VirtualChain, VirtualTransaction
+from chalicelib.sandbox.records import OperationCount, Sandbox, VirtualBlock, VirtualChain, VirtualTransaction
 
 
 def sandbox(store: Store) -> Sandbox:
     """The sandbox's clock; a new record (version 0) while nobody has set it. One read."""
     return store.get(Sandbox, Sandbox.KEY.of()) or Sandbox()
+
+
+def count(store: Store, counter: OperationCount, limit: int) -> int | None:
+    """Counts an operation of a day; None if that would exceed the limit. One write."""
+    return store.count(counter, limit)
 
 
 def chain(store: Store, network: str) -> VirtualChain | None:

@@ -58,7 +58,7 @@ class Event(Record):
     person_id: str | None = None
     about_webhook_id: str | None = None
     request_id: str | None = None
-    sequence: int | None = None
+    sequence: int | None = field(default=None, metadata={"attribute": "seq"})
 
     @property
     def bodies(self) -> Iterator[tuple[str, str]]:

@@ -46,9 +46,9 @@ def logs_in(receipts: RawReceipts) -> tuple[Mapping[str, Any], ...]:
 def keep_receipts(found: dict[str, Mapping[str, Any] | None], more: RawReceipts) -> None:
     """Adds receipts to those that were found, without those of many logs that are more than MOST_LOGS together. One
     alone may have more."""
-    logs = sum(len(each["logs"]) for each in found.values() if each)
+    logs = sum(len(each.get("logs", ())) for each in found.values() if each)
     for of, receipt in more.items():
-        count = len(receipt["logs"]) if receipt else 0
+        count = len(receipt.get("logs", ())) if receipt else 0
         if count <= FEW_LOGS or logs + count <= MOST_LOGS or not logs:
             found[of] = receipt
             logs += count
