@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from chalicelib.agents.messages import HANDSHAKE_VERSIONS, VERSIONS
+from tests.fakes.world import PAYEE
 from tests.support.client import Reply, Shop, item
 from tests.support.patience import patience
+from tests.support.tenants import Tenant
 
 (MODERN,) = VERSIONS
 LAST = HANDSHAKE_VERSIONS[-1]
@@ -164,3 +166,23 @@ def test_calls_of_tools_are_counted_as_those_of_the_operation(new_shop: Shop) ->
     assert before - left() == 4, "a message each, and the question itself"
     listed = new_shop.api.get("/v2/request", new_shop.by_key).json["requests"]
     assert len(listed) == 1
+
+
+def test_the_tools_of_a_test_key_act_in_its_sandbox(shop: Shop) -> None:
+    tenant = Tenant()
+    key, live = tenant.by_test_key(), tenant.by_key()
+
+    def call(tool: str, **arguments: Any) -> Any:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        answer = post(shop, message, key)
+        assert answer.status == 200, answer.body
+        return answer.json["result"]
+
+    currencies = {"invoiceCurrency": "USDC-base", "paymentCurrency": "USDC-base"}
+    owed = {"payee": PAYEE, "amount": "5", **currencies, "idempotencyKey": "a"}
+    confirmation = call("create_request", **owed)["structuredContent"]["confirmation"]
+    made = call("create_request", **owed, confirmation=confirmation)["structuredContent"]
+    path = f"/v2/request/{made['requestId']}/status"
+    assert (shop.api.get(path, key).status, shop.api.get(path, live).status) == (200, 404)
+    refused = call("list_recurring_payouts")
+    assert refused["isError"] and "not available in test mode" in refused["content"][0]["text"]
