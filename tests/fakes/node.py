@@ -165,10 +165,10 @@ def chain_of(node: FakeNode) -> EvmChain | TronChain:
     chain: EvmChain | TronChain
     if name == "tron":
         chain = TronChain(name, "http://node.invalid")
-        chain.node = JsonRpcClient(name, node, "/jsonrpc", batches=False)  # type: ignore[arg-type]
+        chain.node = JsonRpcClient(name, node, "/jsonrpc", batches=False)
     else:
         chain = EvmChain(name, "http://node.invalid")
-        chain.node = JsonRpcClient(name, node)  # type: ignore[arg-type]
+        chain.node = JsonRpcClient(name, node)
     return chain
 
 

@@ -24,4 +24,4 @@ class NodeResponses:
 
 
 def node_of(network: str, http: NodeResponses) -> JsonRpcClient:
-    return JsonRpcClient(network, http)  # type: ignore[arg-type]
+    return JsonRpcClient(network, http)

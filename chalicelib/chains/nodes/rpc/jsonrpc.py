@@ -8,13 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import Call
-from chalicelib.chains.nodes.rpc.http_client import (
-    HttpClient,
-    HttpError,
-    HttpResponse,
-    ResponseTimeout,
-    ResponseTooLarge,
-)
+from chalicelib.chains.nodes.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """About 40,000 logs; nodes usually return at most 10,000. Parsed JSON takes several times as much memory."""
@@ -87,6 +81,12 @@ class NodeResponseTooLarge(ChainUnavailable):
     """The node's response is longer than the results of its calls may be."""
 
 
+class PostsJson(Protocol):
+    """What sends the bodies: an HttpClient, or a node in the same process."""
+
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse: ...
+
+
 class JsonRpcClient:
     """The client of one node. `rpc_path` is the path of its JSON-RPC API, which is added to the URL.
 
@@ -97,7 +97,7 @@ class JsonRpcClient:
     def __init__(
         self,
         network: str,
-        http: HttpClient,
+        http: PostsJson,
         rpc_path: str = "",
         *,
         batches: bool = True,

@@ -48,7 +48,7 @@ class Node:
 
 def node_of(answers: Callable[[dict[str, Any]], dict[str, Any]]) -> tuple[JsonRpcClient, Node]:
     http = Node(answers)
-    return JsonRpcClient("sepolia", http), http  # type: ignore[arg-type]
+    return JsonRpcClient("sepolia", http), http
 
 
 def account(**changes: Any) -> JsonRpcClient:

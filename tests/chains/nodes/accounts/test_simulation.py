@@ -37,7 +37,7 @@ class FundedNode:
 
 
 def steps_of(http: FundedNode, *values: int) -> tuple[StepResult, ...]:
-    simulator = Simulator(JsonRpcClient("sepolia", http))  # type: ignore[arg-type]
+    simulator = Simulator(JsonRpcClient("sepolia", http))
     found = simulator.run([(SENDER, replace(STEP, value=value)) for value in values])
     assert found.method == "eth_simulateV1"
     return found.steps
@@ -74,7 +74,7 @@ def test_the_last_step_that_sends_the_coin_fails_and_those_before_it_are_run(
 
 def test_a_node_that_refuses_for_another_reason_is_asked_for_the_first_step_alone_and_for_all_the_next_time() -> None:
     http = FundedNode(10, "daily limit exceeded")
-    simulator = Simulator(JsonRpcClient("sepolia", http))  # type: ignore[arg-type]
+    simulator = Simulator(JsonRpcClient("sepolia", http))
     with pytest.raises(RpcError):
         simulator.run([(SENDER, replace(STEP, value=11))])
     assert [call["method"] for call in http.sent] == ["eth_simulateV1", "eth_call", "eth_estimateGas"]
@@ -84,7 +84,7 @@ def test_a_node_that_refuses_for_another_reason_is_asked_for_the_first_step_alon
 
 
 def test_a_refusal_where_no_step_sends_the_coin_is_no_result_of_a_simulation() -> None:
-    simulator = Simulator(JsonRpcClient("sepolia", FundedNode(-1)))  # type: ignore[arg-type]
+    simulator = Simulator(JsonRpcClient("sepolia", FundedNode(-1)))
     found = simulator.run([(SENDER, STEP), (SENDER, STEP)])
     assert (found.method, found.steps) == ("eth_call", (NO_FUNDS, StepResult(None, UNKNOWN_STEP)))
 

@@ -90,7 +90,7 @@ def test_a_block_of_many_long_receipts_takes_no_more_memory_than_two_of_its_resp
     texts = [json.dumps(each) for each in receipts]
 
     def peak(count: int) -> tuple[int, BlockLogs]:
-        node = JsonRpcClient("base", Responses(texts[:count], most))  # type: ignore[arg-type]
+        node = JsonRpcClient("base", Responses(texts[:count], most))
         root = receipts_root(receipts[:count])
         tracemalloc.start()
         try:
@@ -108,12 +108,12 @@ def test_a_block_of_many_long_receipts_takes_no_more_memory_than_two_of_its_resp
 
 def test_logs_that_are_kept_have_their_place_among_all_logs_of_the_block(receipts: list[dict[str, Any]]) -> None:
     renumbered = [{**each, "logs": [{**log, "logIndex": "0x0"} for log in each["logs"]]} for each in receipts[:3]]
-    node = JsonRpcClient("base", Responses([json.dumps(each) for each in renumbered], 3))  # type: ignore[arg-type]
+    node = JsonRpcClient("base", Responses([json.dumps(each) for each in renumbered], 3))
     found = by_headers(node, receipts_root(receipts[:3]), 3)
     assert [int(log["logIndex"], 16) for log in found.logs] == [7, LOGS + 7, 2 * LOGS + 7]
 
 
 def test_receipts_that_have_another_root_prove_nothing(receipts: list[dict[str, Any]]) -> None:
-    node = JsonRpcClient("base", Responses([json.dumps(each) for each in receipts[:2]], 2))  # type: ignore[arg-type]
+    node = JsonRpcClient("base", Responses([json.dumps(each) for each in receipts[:2]], 2))
     found = by_headers(node, receipts_root(receipts[:3]), 2)
     assert (found.are_proved, len(found.logs)) == (False, 2)

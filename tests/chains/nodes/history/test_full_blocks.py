@@ -92,7 +92,7 @@ class FullNode:
         }
 
     def read(self) -> RangeReading:
-        node = JsonRpcClient("mainnet", self)  # type: ignore[arg-type]
+        node = JsonRpcClient("mainnet", self)
         return read_range(node, BlockRange(NUMBER, NUMBER), Checkpoint(NUMBER - 1, PARENT))
 
 

@@ -128,7 +128,7 @@ class LimitedNode:
         return {"result": self.heads.get(number, {"number": hex(number), "hash": HASH, "timestamp": "0x5"})}
 
     def client(self, batches: bool = True) -> JsonRpcClient:
-        return JsonRpcClient("sepolia", self, batches=batches)  # type: ignore[arg-type]
+        return JsonRpcClient("sepolia", self, batches=batches)
 
 
 class Outage:
@@ -160,7 +160,7 @@ class RecordingNode(LimitedNode):
 @pytest.mark.parametrize(("network", "proxies"), [("mainnet", 4), ("matic", 4), ("sepolia", 2), ("tron", 1)])
 def test_the_payments_of_all_proxies_and_of_conversions_are_read_by_one_query(network: str, proxies: int) -> None:
     http = RecordingNode()
-    read_range(JsonRpcClient(network, http), SPAN, None)  # type: ignore[arg-type]
+    read_range(JsonRpcClient(network, http), SPAN, None)
     (criteria,) = http.criteria
     assert criteria["address"] == [hex_address(each) for each in payment_proxies(network)]
     assert len(criteria["address"]) == proxies
@@ -171,7 +171,7 @@ def test_the_payments_of_all_proxies_and_of_conversions_are_read_by_one_query(ne
 def test_the_events_of_the_escrow_are_read_by_the_same_query() -> None:
     http, escrow = RecordingNode(), escrow_contracts("base", {})
     assert escrow is not None
-    read_range(JsonRpcClient("base", http), SPAN, None, escrow)  # type: ignore[arg-type]
+    read_range(JsonRpcClient("base", http), SPAN, None, escrow)
     (criteria,) = http.criteria
     emitters = (*payment_proxies("base"), escrow.escrow, escrow.pre_approval)
     assert criteria["address"] == [hex_address(each) for each in emitters]
@@ -316,7 +316,7 @@ def test_a_result_that_is_no_list_of_logs_asks_for_a_smaller_range(logs: Any) ->
 @pytest.mark.parametrize("batches", [True, False])
 def test_a_node_that_fails_for_everything_is_away_and_the_range_stays(response: Any, batches: bool) -> None:
     for blocks in (SPAN, ONE_BLOCK):
-        node = JsonRpcClient("sepolia", Outage(response), batches=batches)  # type: ignore[arg-type]
+        node = JsonRpcClient("sepolia", Outage(response), batches=batches)
         with pytest.raises(ChainUnavailable):
             read_range(node, blocks, Checkpoint(4, HASH))
         with pytest.raises(ChainUnavailable):
@@ -325,7 +325,7 @@ def test_a_node_that_fails_for_everything_is_away_and_the_range_stays(response: 
 
 def test_every_call_of_a_batch_that_fails_on_its_own_is_an_outage() -> None:
     responses = [{"id": position, "error": error(429, "over the limit")} for position in range(4)]
-    node = JsonRpcClient("sepolia", Outage(HttpResponse(200, json.dumps(responses).encode())))  # type: ignore[arg-type]
+    node = JsonRpcClient("sepolia", Outage(HttpResponse(200, json.dumps(responses).encode())))
     with pytest.raises(RpcError, match="refused"):
         read_range(node, SPAN, Checkpoint(4, HASH))
 

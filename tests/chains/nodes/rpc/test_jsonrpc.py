@@ -35,7 +35,7 @@ class Http:
 
 
 def node(http: Http, **options: Any) -> JsonRpcClient:
-    return JsonRpcClient("sepolia", http, **options)  # type: ignore[arg-type]
+    return JsonRpcClient("sepolia", http, **options)
 
 
 def result(id: Any, value: Any) -> dict[str, Any]:
