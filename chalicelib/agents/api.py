@@ -19,7 +19,7 @@ from chalicelib.platform.http.responses import HttpResponse, response_of
 from chalicelib.platform.http.schemas import Input
 from chalicelib.platform.http.view import AnyCall, Call, Signed, Visit
 
-_ENDPOINT = Operation("POST", "/mcp", "answer_agent", (Mode.API_KEY,), rate=None)
+_ENDPOINT = Operation("POST", "/mcp", "answer_agent", (Mode.API_KEY,), rate=None, calls_operations=True)
 """What the pipeline needs to know of it: each message is counted, a call of a tool by its operation."""
 _SERVER = {"name": "payment-requests", "title": "Payment requests", "version": "1"}
 _INSTRUCTIONS = (

@@ -58,9 +58,9 @@ class SandboxQueue(Queue):
 def open_for(services: Services, operation: Operation, caller: "Caller") -> Services:
     """The sandbox of a caller with a test credential. One read. Raises Conflict for what does not work in test mode.
 
-    For what is no operation, as `/mcp`, it is the live services: the operations that this calls open the sandbox.
+    The live services for what calls operations, as `/mcp`: those open the sandbox.
     """
-    if operation not in OPERATIONS:
+    if operation.calls_operations:
         return services
     rules.check_possible(OPERATIONS[operation], operation.executes)
     return open_sandbox(services, caller.account_id)

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.agents.messages import HANDSHAKE_VERSIONS, VERSIONS
 from tests.fakes.world import PAYEE
+from tests.support.api import Configured, stop_time
 from tests.support.client import Reply, Shop, item
 from tests.support.patience import patience
 from tests.support.tenants import Tenant
@@ -149,21 +150,23 @@ def test_there_is_no_stream_and_no_session(shop: Shop, method: str) -> None:
     assert (refused.status, refused.headers["allow"]) == (405, "OPTIONS, POST")
 
 
-def test_calls_of_tools_are_counted_as_those_of_the_operation(new_shop: Shop) -> None:
+def test_calls_of_tools_are_counted_as_those_of_the_operation(new_shop: Shop, configured: Configured) -> None:
     def left() -> int:
         return int(new_shop.api.get("/v2/currencies", new_shop.by_key).headers["ratelimit-remaining"])
 
-    before = left()
-    arguments = {**item(), "idempotencyKey": "one"}
+    with configured(RATE_LIMIT_SCALE="1000"):
+        stop_time()  # so that all calls are in one window
+        before = left()
+        arguments = {**item(), "idempotencyKey": "one"}
 
-    def call(**more: str) -> Any:
-        params = {"name": "create_request", "arguments": {**arguments, **more}}
-        return post(new_shop, {**LIST, "method": "tools/call", "params": params}).json["result"]
+        def call(**more: str) -> Any:
+            params = {"name": "create_request", "arguments": {**arguments, **more}}
+            return post(new_shop, {**LIST, "method": "tools/call", "params": params}).json["result"]
 
-    confirmation = call()["structuredContent"]["confirmation"]
-    first, again = call(confirmation=confirmation), call(confirmation=confirmation)
-    assert first["structuredContent"] == again["structuredContent"], "once for each idempotency key"
-    assert before - left() == 4, "a message each, and the question itself"
+        confirmation = call()["structuredContent"]["confirmation"]
+        first, again = call(confirmation=confirmation), call(confirmation=confirmation)
+        assert first["structuredContent"] == again["structuredContent"], "once for each idempotency key"
+        assert before - left() == 4, "a message each, and the question itself"
     listed = new_shop.api.get("/v2/request", new_shop.by_key).json["requests"]
     assert len(listed) == 1
 

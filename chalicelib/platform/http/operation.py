@@ -65,6 +65,8 @@ class Operation:
     """True if the path names a link by its token: failed look-ups are limited."""
     by_page: bool = False
     """True if the hosted payment page may call it."""
+    calls_operations: bool = False
+    """True if all that it does is done by other operations, each of which opens the sandbox of a test credential."""
     former_path_of: str = ""
     """The path of the operation that this one does under an earlier path: both share their idempotency keys."""
 
