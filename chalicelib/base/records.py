@@ -123,6 +123,8 @@ class Record:
     """
     MAY_LAG: ClassVar[bool] = False
     """Whether reads by key may miss the changes of the last second, for half the units."""
+    ARE_FEW: ClassVar[bool] = False
+    """Whether their number is limited, for an account or a network, so that a store with an end keeps them."""
     UNREPEATABLE: ClassVar[frozenset[str]] = frozenset()
     """The fields that differ each time the same request is run: ciphertexts, and what describes the single call."""
     RESOURCE: ClassVar[str] = ""

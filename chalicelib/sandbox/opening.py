@@ -36,6 +36,8 @@ from chalicelib.sandbox.nodes import VirtualChains
 if TYPE_CHECKING:
     from chalicelib.platform.access.callers import Caller
 
+KEPT = timedelta(days=90)
+"""How long a record is kept after it was last written, by the real clock."""
 _FIELD = "sandbox"
 """Of a message: the account and the seconds that its clock is ahead, separated by a space."""
 
@@ -80,7 +82,7 @@ def open_sandbox(
     """The services of an account's sandbox, made of the live ones; one read unless it is known how far its clock is
     ahead. Messages for the queue `keeps_back` are not sent (SandboxQueue.kept)."""
     assert services.live is None, "a sandbox is made of the live services"
-    records = in_namespace(services.store.apart, f"test/{account_id}/")
+    records = in_namespace(services.store.apart, f"test/{account_id}/", lambda: services.clock() + KEPT)
     seconds = store.sandbox(records).seconds_ahead if seconds_ahead is None else seconds_ahead
     ahead = timedelta(seconds=seconds)
     settings = services.settings

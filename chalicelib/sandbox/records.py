@@ -14,6 +14,7 @@ class Sandbox(Record):
     """The clock of a sandbox: how many seconds it is ahead of the real time."""
 
     KEY = KeyPattern(PAYMENTS, "SANDBOX", "SANDBOX")
+    ARE_FEW = True
 
     seconds_ahead: int = 0
 
@@ -59,6 +60,7 @@ class VirtualChain(Record):
     """
 
     KEY = KeyPattern(PAYMENTS, "VIRTUAL#{network}", "CHAIN")
+    ARE_FEW = True
 
     network: str
     head: int

@@ -45,7 +45,8 @@ module makes keys.
 - A record that was written alone has the attribute `write_id`, a random text. If the response of the write was lost,
   the repetition finds its own id and is not a conflict. Transactions have a token instead (`ClientRequestToken`).
 - The records of a sandbox (test mode) are in the same tables with the same keys. Their partition keys, those of indexes
-  included, begin with `test/<account id>/` (`chalicelib/platform/storage/namespaces.py`).
+  included, begin with `test/<account id>/` (`chalicelib/platform/storage/namespaces.py`). They have a `ttl` of 90 days
+  after they were last written, but for kinds of which there are few (`Record.ARE_FEW`).
 - All tables have encryption at rest and on-demand capacity, and all but `keys` point-in-time recovery
   (`infra/resources.py`). `keys` holds the data keys of persons: with the only copy of a key goes what it sealed.
 """

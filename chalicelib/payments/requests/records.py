@@ -55,6 +55,7 @@ class FirstRequest(Record):
     the network is read for the first time."""
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "FIRST")
+    ARE_FEW = True
 
     network: str
     created_at: datetime

@@ -129,6 +129,7 @@ class Cursor(Record):
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
+    ARE_FEW = True
 
     network: str
     scanned_to: int
@@ -176,6 +177,7 @@ class ScanLease(Record):
     """Keeps a second tick of a network from starting before `ends_at`, unless the first one has ended."""
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "LEASE")
+    ARE_FEW = True
 
     network: str
     ends_at: datetime

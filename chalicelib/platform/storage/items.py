@@ -29,9 +29,12 @@ class NewerShape(ServiceError):
         )
 
 
-def item_of(record: Record, key: Key) -> codec.Attributes:
-    """The item that is written for a record: its fields, next version, shape, key and index attributes."""
-    item = {**codec.encode(record), **attributes_of(key), **_index(record, key)}
+def item_of(record: Record, key: Key, end: datetime | None = None) -> codec.Attributes:
+    """The item that is written for a record: its fields, next version, shape, key and index attributes.
+
+    It may be deleted from `end` on, if the record does not vanish earlier and there are not few of its kind.
+    """
+    item = {**codec.encode(record), **attributes_of(key), **_index(record, key), **_ttl(record, end)}
     item["version"] = {"N": str(record.version + 1)}
     item["schema"] = {"N": str(record.SCHEMA)}
     return item
@@ -45,21 +48,21 @@ def record_of(cls: type[T], item: codec.Attributes) -> T:
     return codec.decode(cls, item)
 
 
-def put_of(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
-    """The put of a record that does not exist; `write_id` is an attribute of it if it is put alone."""
-    item = item_of(record, key)
+def put_of(record: Record, key: Key, write_id: str | None = None, end: datetime | None = None) -> dict[str, Any]:
+    """The put of a record that does not exist; `write_id` is an attribute of it if it is put alone, `end` as above."""
+    item = item_of(record, key, end)
     if write_id is not None:
         item["write_id"] = {"S": write_id}
     return {"Item": item, **version_is(0)}
 
 
-def update_of(record: Record, key: Key, write_id: str | None = None) -> dict[str, Any]:
-    """The update of a stored item to a record; `write_id` as in `put_of`.
+def update_of(record: Record, key: Key, write_id: str | None = None, end: datetime | None = None) -> dict[str, Any]:
+    """The update of a stored item to a record; `write_id` and `end` as in `put_of`.
 
     It sets the attributes that the record has, and removes those that its class knows and the record has not. Others
     stay as they are: newer code has written them, which runs beside this one while a version is deployed.
     """
-    sets = item_of(record, key)
+    sets = item_of(record, key, end)
     del sets["pk"], sets["sk"]
     if write_id is not None:
         sets["write_id"] = {"S": write_id}
@@ -108,10 +111,13 @@ def _index(record: Record, key: Key) -> codec.Attributes:
         shard = sha256(key.pk.encode()).digest()[0] % DUE_SHARDS  # a rewritten item stays in its shard
         attributes["due_shard"] = {"S": f"{record.DUE_GROUP}{shard}"}
         attributes["due_at"] = {"N": str(codec.epoch_milliseconds(due))}
-    attributes |= _lists(record)
-    if (vanishes_at := record.vanishes_at) is not None:
-        attributes["ttl"] = ttl_of(vanishes_at)
-    return attributes
+    return attributes | _lists(record)
+
+
+def _ttl(record: Record, end: datetime | None) -> codec.Attributes:
+    """From when the item may be deleted: the earlier one of when the record vanishes and `end`, if either is known."""
+    ends = [each for each in (record.vanishes_at, None if record.ARE_FEW else end) if each is not None]
+    return {"ttl": ttl_of(min(ends))} if ends else {}
 
 
 def is_listed(record: Record, item: codec.Attributes) -> bool:
@@ -131,9 +137,12 @@ def ttl_of(vanishes_at: datetime | None) -> dict[str, str]:
     return {"N": str(codec.epoch_milliseconds(vanishes_at) // 1000)}
 
 
-def add_of(record: Record, amounts: Mapping[str, int]) -> dict[str, Any]:
-    """The update that adds amounts to the counts of an item, which has the other fields of the record from then on."""
-    fields = {name: value for name, value in codec.encode(record).items() if name != "version"}
+def add_of(record: Record, amounts: Mapping[str, int], end: datetime | None = None) -> dict[str, Any]:
+    """The update that adds amounts to the counts of an item, which has the other fields of the record from then on.
+
+    `end` as in `item_of`.
+    """
+    fields = {name: value for name, value in codec.encode(record).items() if name != "version"} | _ttl(record, end)
     counts = {codec.COUNT + name: {"N": str(amount)} for name, amount in amounts.items()}
     names = {name: str(number) for number, name in enumerate((*fields, *counts))}
     sets = ", ".join(f"#{names[name]} = :{names[name]}" for name in fields)

@@ -10,6 +10,7 @@ It has the calls of a Store that name partitions. A scan has none, so there is n
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from datetime import datetime
 from typing import Any
 
 from chalicelib.base.lists import LISTS
@@ -23,10 +24,10 @@ _EQUATION = re.compile(r"([#\w]+) ?= ?(:\w+)")
 _EXPRESSIONS = ("KeyConditionExpression", "FilterExpression", "UpdateExpression", "ConditionExpression")
 
 
-def in_namespace(store: Store, namespace: str) -> Store:
-    """The store of a namespace in the tables of another store."""
+def in_namespace(store: Store, namespace: str, end: Callable[[], datetime]) -> Store:
+    """The store of a namespace in the tables of another store; from `end` on DynamoDB may delete what it writes."""
     apart = copy(store)
-    apart.client = NamespacedClient(store.client, namespace)
+    apart.client, apart.end = NamespacedClient(store.client, namespace), end
     return apart
 
 

@@ -61,6 +61,7 @@ class Store:
         self.prefix = prefix
         self._at_once = at_once
         self._join: Join = lambda apply, writes: apply(*writes)
+        self.end: Callable[[], datetime | None] = lambda: None  # from when records may be deleted (`items.item_of`)
         if client is not None:
             self.client = client
 
@@ -206,8 +207,7 @@ class Store:
 
         Includes all kinds of records that have the same table and group as `cls`. Those that were due before `since`
         are left out. The shards are read in turn, from `first_shard` modulo their number: a sweep that may stop early
-        begins at a random one. One query per shard, and per page of 1 MB (some thousand keys), made when the iteration
-        arrives there.
+        begins at a random one. One query per shard and page of 1 MB, made when the iteration arrives there.
         """
         table, group = cls.KEY.table, cls.DUE_GROUP
         earliest = codec.epoch_milliseconds(since) if since is not None else 0
@@ -320,7 +320,8 @@ class Store:
         that older code drops the attributes that newer code has added. Not one transaction: after an error some may be
         written; write all again. Raises Throttled.
         """
-        puts = {record.key: {"PutRequest": {"Item": stored_items.item_of(record, record.key)}} for record in records}
+        items = {each.key: stored_items.item_of(each, each.key, self.end()) for each in records}
+        puts = {key: {"PutRequest": {"Item": item}} for key, item in items.items()}
         self._for_each(_chunks(list(puts.items()), _LARGEST_BATCH_WRITE), self._put_batch)
 
     def _put_batch(self, puts: Sequence[tuple[Key, dict[str, Any]]]) -> None:
@@ -377,15 +378,16 @@ class Store:
             case Delete(record):
                 return {"Delete": {**self._table_and_key(record.key), **stored_items.version_is(record.version)}}
             case Add(record, amounts):
-                return {"Update": {**self._table_and_key(record.key), **stored_items.add_of(record, amounts)}}
+                counts = stored_items.add_of(record, amounts, self.end())
+                return {"Update": {**self._table_and_key(record.key), **counts}}
         return self._record(write)
 
     def _record(self, record: Record, write_id: str | None = None) -> dict[str, Any]:
         """The put of a new record, or the update of a stored one."""
-        key = record.key
+        written = (record, record.key, write_id, self.end())
         if record.version == 0:
-            return {"Put": {"TableName": self._table(key.table), **stored_items.put_of(record, key, write_id)}}
-        return {"Update": {**self._table_and_key(key), **stored_items.update_of(record, key, write_id)}}
+            return {"Put": {"TableName": self._table(record.key.table), **stored_items.put_of(*written)}}
+        return {"Update": {**self._table_and_key(record.key), **stored_items.update_of(*written)}}
 
     def _table_and_key(self, key: Key) -> dict[str, Any]:
         return {"TableName": self._table(key.table), "Key": stored_items.attributes_of(key)}

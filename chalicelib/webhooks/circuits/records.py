@@ -29,6 +29,7 @@ class Circuit(Record):
     """
 
     KEY = KeyPattern(WEBHOOKS, "CIRCUIT#{webhook_id}", "CIRCUIT")
+    ARE_FEW = True
 
     webhook_id: str
     account_id: str

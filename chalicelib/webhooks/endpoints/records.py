@@ -36,6 +36,7 @@ class Endpoint(Record):
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "ENDPOINT#{webhook_id:.64}")
+    ARE_FEW = True
     UNREPEATABLE = frozenset({"secret_ciphertext", "previous_until"})
     RESOURCE = "webhook"
     NAMED_BY = ("url", "client_id")
@@ -101,6 +102,7 @@ class ClientEndpoint(Record):
     """Index entry: a webhook of a client id, by which its account finds it."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{account_id}", "CLIENT_ENDPOINT#{webhook_id:.64}")
+    ARE_FEW = True
 
     account_id: str
     webhook_id: str
@@ -113,6 +115,7 @@ class EndpointUrl(Record):
     others are neither kept from a URL by them nor found out by trying one."""
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "URL#{url_hash}")
+    ARE_FEW = True
 
     account_id: str
     client_id: str | None
@@ -138,5 +141,6 @@ class Registrations(Record):
     """
 
     KEY = KeyPattern(WEBHOOKS, "SCOPE#{owner}", "REGISTRATIONS")
+    ARE_FEW = True
 
     owner: str

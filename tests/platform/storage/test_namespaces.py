@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -59,6 +59,19 @@ class Window(Record):
         return START + timedelta(days=1)
 
 
+@frozen
+class Cursor(Record):
+    KEY = KeyPattern(PAYMENTS, "CURSOR#{topic}", "CURSOR")
+    ARE_FEW = True
+
+    topic: str
+
+
+def end() -> datetime:
+    """From when records of a namespace may be deleted: after a Window, which vanishes by itself."""
+    return START + timedelta(days=90)
+
+
 @pytest.fixture
 def live() -> Store:
     return World().services.store
@@ -67,7 +80,7 @@ def live() -> Store:
 @pytest.fixture
 def stores(live: Store) -> list[Store]:
     """That without a namespace, two of accounts, and one whose name is the beginning of another's."""
-    return [live, *(in_namespace(live, f"test/{name}/") for name in ("a", "b", "ab"))]
+    return [live, *(in_namespace(live, f"test/{name}/", end) for name in ("a", "b", "ab"))]
 
 
 def test_the_same_key_is_another_record_in_each(stores: list[Store]) -> None:
@@ -178,7 +191,7 @@ class Throttling:
 
 def test_what_a_batch_left_is_sent_again_in_the_same_namespace() -> None:
     throttling = Throttling(World().client)
-    store = in_namespace(Store(PREFIX, throttling), "test/a/")
+    store = in_namespace(Store(PREFIX, throttling), "test/a/", end)
     store.put_many([Note("x", number) for number in range(3)])
     assert len(store.get_many({Note.KEY.of(topic="x", number=number): Note for number in range(3)})) == 3
     assert "test/a/test/a/" not in str(throttling.sent) and len(throttling.sent) == 6
@@ -191,7 +204,7 @@ def test_a_scan_and_whatever_else_a_client_can_is_not_there(live: Store) -> None
         "batch_write_item",
     }  # fmt: skip
     with pytest.raises(AttributeError):
-        list(in_namespace(live, "test/a/").scan((Note,)))
+        list(in_namespace(live, "test/a/", end).scan((Note,)))
 
 
 def test_a_scan_of_the_tables_takes_no_record_of_a_namespace_for_one_of_its_kinds(stores: list[Store]) -> None:
@@ -209,3 +222,29 @@ def test_no_key_begins_with_what_a_caller_names() -> None:
 
 def test_every_index_of_the_tables_is_known_to_be_a_partition() -> None:
     assert {"pk", "due_shard"}.union(*LISTS.values()) == PARTITIONS
+
+
+@pytest.mark.parametrize("record", [Note("x"), Tally("x"), Window("x"), Cursor("x")], ids=lambda each: type(each).__name__)
+def test_what_is_written_in_a_namespace_may_be_deleted_at_its_end_but_kinds_of_which_there_are_few(
+    live: Store, stores: list[Store], record: Any
+) -> None:
+    _, store, *_ = stores
+    expected = {Window: START + timedelta(days=1), Cursor: None}.get(type(record), end())
+    alone = store.write(record)
+    assert ttl_in(live, record) == expected, "a put"
+    store.write(alone)
+    assert ttl_in(live, record) == expected, "an update"
+    store.put_many([record])
+    assert ttl_in(live, record) == expected, "a put in a batch"
+    if isinstance(record, Tally):
+        store.write(Add(Tally("y"), {"paid": 1}))
+        assert ttl_in(live, Tally("y")) == expected, "a count"
+    live.write(record)
+    assert ttl_in(live, record, "") == (expected if isinstance(record, Window) else None), "outside of it nothing is"
+
+
+def ttl_in(live: Store, record: Record, namespace: str = "test/a/") -> datetime | None:
+    """From when DynamoDB may delete a record of a namespace; None if never."""
+    key = {"pk": {"S": namespace + record.key.pk}, "sk": {"S": record.key.sk}}
+    item = live.client.get_item(TableName=f"{PREFIX}-{PAYMENTS}", Key=key)["Item"]
+    return datetime.fromtimestamp(int(item["ttl"]["N"]), UTC) if "ttl" in item else None
