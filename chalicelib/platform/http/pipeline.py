@@ -7,6 +7,7 @@ from typing import Any
 
 from chalice.app import Response
 
+from chalicelib.base import ids
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -37,7 +38,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
 _CHANGES = "chalicelib.accounts.changes.asking"  # above this package: imported where an operation needs it
-_SANDBOX = "chalicelib.sandbox.opening"  # likewise, where a test credential is sent
+_SANDBOX = "chalicelib.sandbox.opening"  # likewise, where a call is made in a sandbox
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
 
@@ -169,12 +170,20 @@ def _respond(
         except ServiceError as error:
             return responses.error_response(error, form=operation.problem_form)
 
-    inside: Services = import_module(_SANDBOX).open_for(services, operation, caller) if caller.is_test else services
+    sandbox = caller.account_id if caller.is_test else _sandbox_of_link(caller, request)
+    inside: Services = services
+    if sandbox is not None:
+        inside = import_module(_SANDBOX).open_for(services, operation, sandbox)
     if operation.is_repeatable:
         return run(inside)
     if operation.former_path_of:
         request = replace(request, route=operation.former_path_of)
     return run_once(inside, caller, request, operation.shows_secret, run)
+
+
+def _sandbox_of_link(caller: Caller, request: HttpRequest) -> str | None:
+    """The account in whose sandbox the link is that the payment page calls for; None for a live one, and for others."""
+    return ids.sandbox_of(request.parameters.get("token", "")) if caller.reads_any_link else None
 
 
 def _run(
