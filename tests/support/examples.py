@@ -666,7 +666,7 @@ def is_of_tests(known: Operation) -> bool:
 def headers_for(known: Operation, tenant: Tenant, way: Way) -> Headers:
     if is_of_tests(known) and Mode.API_KEY in way.serves:
         return tenant.by_test_key()
-    if is_of_tests(known) and Mode.CLIENT_ID in way.serves:
+    if is_of_tests(known) and Mode.CLIENT_ID in known.modes and Mode.CLIENT_ID in way.serves:
         return tenant.by_test_client()
     beside = {"x-client-id": tenant.client_id} if needs_client(known, way) else {}
     headers = {**way.headers(tenant), **beside}

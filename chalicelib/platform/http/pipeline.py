@@ -170,10 +170,7 @@ def _respond(
         except ServiceError as error:
             return responses.error_response(error, form=operation.problem_form)
 
-    sandbox = caller.account_id if caller.is_test else _sandbox_of_link(caller, request)
-    inside: Services = services
-    if sandbox is not None:
-        inside = import_module(_SANDBOX).open_for(services, operation, sandbox)
+    inside = _open_sandbox(operation, services, caller, request)
     if operation.is_repeatable:
         return run(inside)
     if operation.former_path_of:
@@ -181,9 +178,16 @@ def _respond(
     return run_once(inside, caller, request, operation.shows_secret, run)
 
 
-def _sandbox_of_link(caller: Caller, request: HttpRequest) -> str | None:
-    """The account in whose sandbox the link is that the payment page calls for; None for a live one, and for others."""
-    return ids.sandbox_of(request.parameters.get("token", "")) if caller.reads_any_link else None
+def _open_sandbox(operation: Operation, services: Services, caller: Caller, request: HttpRequest) -> Services:
+    """The services of the sandbox of a test credential, or of the link that the payment page calls for; else the live
+    ones."""
+    account_id = caller.account_id if caller.is_test else None
+    if caller.reads_any_link:
+        account_id = ids.sandbox_of(request.parameters.get("token", ""))
+    if account_id is None:
+        return services
+    opened: Services = import_module(_SANDBOX).open_for(services, operation, account_id)
+    return opened
 
 
 def _run(
