@@ -22,6 +22,9 @@ def test_a_test_link_is_marked_and_paid_by_a_button(stack: Stack, new_visitor: N
     visitor.shows("Test payment", "no money moves")
     assert axe_findings(visitor.page) == []
     visitor.press(re.compile("^Pay .* with test money$")).reach("completed")
+    visitor.shows("Payment complete", "Transaction")
+    assert visitor.page.locator(".transaction").count() == 1
+    assert visitor.page.locator(".transaction a").count() == 0, "no explorer has a virtual chain"
     expect(mark).to_be_visible()
     assert axe_findings(visitor.page) == []
     request = request_of(stack, key)

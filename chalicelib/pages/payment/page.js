@@ -272,7 +272,7 @@ const fillManual = async () => byId("manual").open && (await asset("manual.js").
 // An iPad names itself a Macintosh; Macs have no touch screen.
 const isPhone = /Android|iPhone|iPad/.test(navigator.userAgent) || (/Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1);
 
-const app = { token, stored, now, countDown, Trouble, need, isPhone, language: locale };
+const app = { token, isTest, stored, now, countDown, Trouble, need, isPhone, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, joinSums, showTrouble, asset, summary, fillManual });

@@ -99,7 +99,8 @@ export function offerPayment(app, trouble = false) {
     app.paying = true; // nothing else reads the link meanwhile
     app.show("paying-test", () => ({ title: say("paying"), tone: "busy" }));
     try {
-      await app.ask(`/v2/test/pay/${app.token}`, undefined, "POST");
+      const { status } = await app.ask(`/v2/test/pay/${app.token}`, undefined, "POST");
+      app.paidHere = status === 201;
       if (!(await app.refresh())) offerPayment(app);
     } catch {
       offerPayment(app, true);
