@@ -453,7 +453,9 @@ def test_the_other_webhooks_hear_once_of_one_that_fails_for_an_hour_and_it_does_
     merchant.run(7200)
     ((url, body),) = heard_of(merchant)
     assert url == "https://well.example/hook"
-    assert body.pop("timestamp") > body.pop("failingSince") >= began
+    published_at = body.pop("timestamp")
+    assert published_at > body.pop("failingSince") >= began
+    assert body.pop("sequence") == int(datetime.fromisoformat(published_at).timestamp())
     assert body == {"event": "webhook.failing", "webhookId": merchant.endpoint.webhook_id}
     assert all(each.kind != "webhook.failing" for each in merchant.all())
     merchant.is_dead = False
