@@ -36,7 +36,7 @@ environments:
 $(SERVED) &: docs/openapi.json $(wildcard docs/*.md infra/documents/*.*) | environments
 	@.venv/bin/python -m infra.documents.derived
 
-demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|offramp|recurring|safe|team|tron|tron-energy, ONCE=1, PORT, FRESH=1)
+demo: setup ## pay on the local stack, then keep it running (KIND=single|batch|request|conversion|crosschain|exchange|commerce|gasless|payout|payout-batch|multicall|name|offramp|recurring|safe|team|test|tron|tron-energy, ONCE=1, PORT, FRESH=1)
 	@.venv/bin/python -m infra.local.demo
 
 local: setup ## run the local stack until Ctrl-C (PORT=8000, FRESH=1 starts empty); .local/stack.json describes it

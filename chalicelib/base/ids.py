@@ -1,5 +1,6 @@
 """Identifiers and secrets, built from the time and the random bytes that the caller passes in."""
 
+import re
 import string
 from collections.abc import Callable
 from datetime import datetime
@@ -16,6 +17,7 @@ class Source(NamedTuple):
     entropy: Entropy
 
 
+_TEST_TOKEN = re.compile(r"test_([0-9A-Za-z]{1,30})_[0-9A-HJKMNP-TV-Z]{26}")
 _ALPHANUMERIC = string.ascii_letters + string.digits
 
 
@@ -30,6 +32,17 @@ def ulid_from(now: datetime, tail: bytes) -> str:
 
     milliseconds = int(now.timestamp() * 1000)
     return str(ULID(milliseconds.to_bytes(6, "big") + tail))
+
+
+def link_token(now: datetime, entropy: Entropy, sandbox: str | None = None) -> str:
+    """A ULID; in the sandbox of an account after `test_` and the account's id, by which the payment page finds it."""
+    return ulid(now, entropy) if sandbox is None else f"test_{sandbox}_{ulid(now, entropy)}"
+
+
+def sandbox_of(token: str) -> str | None:
+    """The account in whose sandbox a link with this token is; None for the token of a live link."""
+    found = _TEST_TOKEN.fullmatch(token)
+    return found and found[1]
 
 
 def request_id(entropy: Entropy) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.accounts.branding import flows as branding
+from chalicelib.base import ids
 from chalicelib.base.errors import BadRequest, Forbidden, NotFound, TooManyRequests
 from chalicelib.base.languages import language_of
 from chalicelib.pages import dashboard_html, flows
@@ -22,6 +23,7 @@ from chalicelib.platform.access.modes import Rate
 from chalicelib.platform.access.rate_limits.flows import count_call
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Visit, respond_with_file
+from chalicelib.platform.services import Services
 
 _IMAGE = {
     "Content-Type": "image/svg+xml",
@@ -62,7 +64,8 @@ def show_code(visit: Visit) -> HttpResponse:
     if step not in ("page", "address") and not _STEP.fullmatch(step):
         raise BadRequest("step must be page, address, or the position of a transaction of /pay, from 0")
     wanted = step if step in ("page", "address") else int(step)
-    text = flows.code_text(visit.services, _admit_visitor(visit, "picture"), visit.query("token"), wanted)
+    visitor, token = _admit_visitor(visit, "picture"), visit.query("token")
+    text = flows.code_text(_services_for(visit, token), visitor, token, wanted)
     return HttpResponse(200, draw_qr_code(text), {**_IMAGE, "Cache-Control": "no-store"})
 
 
@@ -130,9 +133,20 @@ def _facts(visit: Visit) -> PageFacts | Absence:
     if not token:
         return Absence.UNKNOWN
     try:
-        return flows.page_facts(visit.services, _admit_visitor(visit, "page"), token) or Absence.UNKNOWN
+        visitor = _admit_visitor(visit, "page")
+        return flows.page_facts(_services_for(visit, token), visitor, token) or Absence.UNKNOWN
     except TooManyRequests:
         return Absence.LIMITED
+
+
+def _services_for(visit: Visit, token: str) -> Services:
+    """The services of the sandbox that a link is in by its token, else the live ones."""
+    sandbox = ids.sandbox_of(token)
+    if sandbox is None:
+        return visit.services
+    from chalicelib.sandbox.opening import open_sandbox  # imported here: few links are in one
+
+    return open_sandbox(visit.services, sandbox)
 
 
 def _asset(visit: Visit, name: str) -> HttpResponse:

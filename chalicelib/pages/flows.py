@@ -123,7 +123,7 @@ def _load(services: Services, visitor: Caller, token: str) -> PayableLink:
     try:
         return load_visible(services, token, Viewer.of(visitor))
     except NotFound:
-        count_unknown_token(services, visitor)
+        count_unknown_token(services.real, visitor)
         raise
 
 

@@ -1,10 +1,11 @@
-"""Views of test mode, for test API keys alone."""
+"""Views of test mode, for test credentials alone."""
 
 from chalicelib.base.errors import Forbidden
 from chalicelib.base.timestamps import iso
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import Payable
+from chalicelib.payments.links.rules import check_payable
 from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.platform.services import Services
 from chalicelib.sandbox import flows, schemas
@@ -20,6 +21,13 @@ def pay_on_test_chain(call: Call[schemas.PayInTest, None]) -> schemas.PaidInTest
     services = _inside(call)
     paid = flows.pay(services, call.caller.account_id, _payable(call), call.body.wanted)
     return schemas.PaidInTest.of(paid)
+
+
+def pay_test_link(call: Call[None, None]) -> schemas.PaidInTest:
+    services = _inside(call)
+    payable = link_reading.load_visible(services, call.path["token"], Viewer.of(call.caller))
+    check_payable(payable, services.clock())
+    return schemas.PaidInTest.of(flows.pay(services, payable.link.account_id, payable, flows.Wanted()))
 
 
 def mine_test_blocks(call: Call[schemas.MineBlocks, None]) -> schemas.ChainMoved:
@@ -42,7 +50,7 @@ def advance_test_clock(call: Call[schemas.AdvanceClock, None]) -> schemas.ClockA
 def _inside(call: AnyCall) -> Services:
     """The services of the caller's sandbox. Raises Forbidden for a live credential, whose payments are real."""
     if call.services.live is None:
-        raise Forbidden("This operation needs an API key for test mode: create one with test set to true")
+        raise Forbidden("This operation needs a credential for test mode: create one with test set to true")
     return call.services
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger
 
@@ -32,9 +31,6 @@ from chalicelib.platform.storage.queue import Message, Queue
 from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.sandbox import rules, store
 from chalicelib.sandbox.nodes import VirtualChains
-
-if TYPE_CHECKING:
-    from chalicelib.platform.access.callers import Caller
 
 KEPT = timedelta(days=90)
 """How long a record is kept after it was last written, by the real clock."""
@@ -57,15 +53,15 @@ class SandboxQueue(Queue):
             self._queue.send(queue, [replace(each, body={**each.body, _FIELD: self._name}) for each in messages])
 
 
-def open_for(services: Services, operation: Operation, caller: "Caller") -> Services:
-    """The sandbox of a caller with a test credential. One read. Raises Conflict for what does not work in test mode.
+def open_for(services: Services, operation: Operation, account_id: str) -> Services:
+    """The sandbox of an account for an operation. One read. Raises Conflict for what does not work in test mode.
 
     The live services for what calls operations, as `/mcp`: those open the sandbox.
     """
     if operation.calls_operations:
         return services
     rules.check_possible(OPERATIONS[operation], operation.executes)
-    return open_sandbox(services, caller.account_id)
+    return open_sandbox(services, account_id)
 
 
 def services_for(services: Services, body: str) -> Services:

@@ -26,6 +26,7 @@ from tests.support.client import Api, Reply, Shop, item
 from tests.support.items import payout
 from tests.support.running import ESCROW, running
 from tests.support.stored_links import complete, expire, pass_expiry, pay_part
+from tests.support.tenants import Tenant
 
 TRON_PAYEE = "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"
 _SEPOLIA = read_escrows(json.loads(ESCROW["ESCROW_CONTRACTS"]))["sepolia"]
@@ -39,6 +40,17 @@ def page_of(api: Api, token: str, **headers: str) -> str:
 
 
 # --- the page ---
+
+
+def test_a_link_of_test_mode_has_its_facts_and_code_as_a_live_one(api: Api) -> None:
+    tenant = Tenant()
+    made = api.request("POST", "/v2/secure-payments", {"requests": [item()]}, tenant.by_test_key())
+    token = made.json["token"]
+    assert "12.5" in page_of(api, token)
+    assert get(api, f"/pages/qr.svg?token={token}&step=page").status == 200
+    elsewhere = token.replace(tenant.account_id, Tenant().account_id)
+    assert "12.5" not in page_of(api, elsewhere)
+    assert get(api, f"/pages/qr.svg?token={elsewhere}&step=page").status == 404
 
 
 def test_the_page_is_html_that_no_one_else_may_fill_frame_or_read(api: Api) -> None:

@@ -125,7 +125,7 @@ def test_a_live_credential_moves_no_chain(api: Api, tenant: Tenant) -> None:
         ("POST", "/v2/test/clock", {"seconds": 1}),
     ):
         reply = api.request(method, path, body, tenant.by_key())
-        assert (reply.status, "needs an API key for test mode" in reply.message) == (403, True)
+        assert (reply.status, "needs a credential for test mode" in reply.message) == (403, True)
 
 
 def test_test_and_live_credentials_together_are_refused_with_what_to_send(api: Api, tenant: Tenant, key: Headers) -> None:

@@ -194,7 +194,8 @@ def an_own_change(owner: Tenant, way: Way) -> str:
 def sandboxed_token(owner: Tenant, way: Way) -> str:
     """A link in the sandbox of the account."""
     inside = open_sandbox(running(), owner.account_id)
-    return links.create(inside, Owner(owner.account_id, None, None), draft()).link.token
+    client_id = owner.by_test_client()["x-client-id"] if Mode.CLIENT_ID in way.serves else None
+    return links.create(inside, Owner(owner.account_id, client_id, None, is_test=True), draft()).link.token
 
 
 WEBHOOK = {"webhook_id": a_webhook}
@@ -519,6 +520,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v1/webhook/test"): example(before=a_webhook),
     ("GET", "/v2/test"): example(before=sandboxed_token),
     ("POST", "/v2/test/pay"): example(body=lambda owner, way: {"token": sandboxed_token(owner, way)}, others=(404,)),
+    ("POST", "/v2/test/pay/{token}"): example({"token": sandboxed_token}),
     ("POST", "/v2/test/blocks"): example(),
     ("POST", "/v2/test/reorganise"): example(),
     ("POST", "/v2/test/clock"): example(),
@@ -657,13 +659,15 @@ def needs_client(known: Operation, way: Way) -> bool:
 
 
 def is_of_tests(known: Operation) -> bool:
-    """Whether the operation takes keys for test mode alone."""
+    """Whether the operation takes credentials for test mode alone."""
     return known.path.startswith("/v2/test")
 
 
 def headers_for(known: Operation, tenant: Tenant, way: Way) -> Headers:
     if is_of_tests(known) and Mode.API_KEY in way.serves:
         return tenant.by_test_key()
+    if is_of_tests(known) and Mode.CLIENT_ID in known.modes and Mode.CLIENT_ID in way.serves:
+        return tenant.by_test_client()
     beside = {"x-client-id": tenant.client_id} if needs_client(known, way) else {}
     headers = {**way.headers(tenant), **beside}
     if known.signs_in:

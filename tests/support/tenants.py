@@ -86,6 +86,7 @@ class Tenant:
         self.account_id = admin.create_account(services, self.name)
         self.actor = Actor(self.account_id, "test", "127.0.0.1", "-")
         self.wallet: EvmWallet = evm_wallet(self.name)
+        self._test_client_id = ""
         settings: ClientIdSettings = {
             "label": "web",
             "allowed_domains": [ORIGIN],
@@ -114,6 +115,12 @@ class Tenant:
     def by_test_key(self) -> Headers:
         made = api_keys.create_api_key(running(), self.actor, {"label": "tests", "is_test": True})
         return {"x-api-key": made[1]}
+
+    def by_test_client(self) -> Headers:
+        if not self._test_client_id:
+            settings: ClientIdSettings = {"label": "tests", "allowed_domains": [ORIGIN], "is_test": True}
+            self._test_client_id = client_ids.create_client_id(running(), self.actor, settings).client_id
+        return {"x-client-id": self._test_client_id, "origin": ORIGIN}
 
     def by_client(self) -> Headers:
         return {"x-client-id": self.client_id, "origin": ORIGIN}

@@ -23,9 +23,9 @@ const EXPLORERS = [
 // A receipt has every payment, however it is printed.
 addEventListener("beforeprint", () => document.querySelectorAll(".list").forEach((each) => (each.open = true)));
 
-/** A transaction hash, as a link to the explorer if the chain has a known one. */
-export function transaction({ t, el, code, anchor }, hash, chain) {
-  const href = EXPLORERS.includes(chain?.explorerUrl) ? chain.explorerUrl + hash : null;
+/** A transaction hash, as a link to the explorer if the chain has a known one, and not of a virtual chain. */
+export function transaction({ t, el, code, anchor, isTest }, hash, chain) {
+  const href = EXPLORERS.includes(chain?.explorerUrl) && !isTest ? chain.explorerUrl + hash : null;
   const label = [t("transaction"), " ", code(`${hash.slice(0, 10)}\u2026${hash.slice(-8)}`)];
   const node = href ? anchor(href, label, { target: "_blank", id: `sent-${hash}` }) : el("span", {}, ...label);
   // A receipt on paper has the whole hash.

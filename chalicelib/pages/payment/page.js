@@ -128,13 +128,14 @@ function render(isNew) {
 
 const base = meta("api-url").replace(/\/$/, "");
 const token = new URLSearchParams(location.search).get("token") ?? "";
+const isTest = token.startsWith("test_"); // a link of test mode
 
 let ahead = 0; // milliseconds by which this clock is ahead of the service's
 
 /** The time by the service's clock, in milliseconds: this one may be wrong by hours. */
 const now = () => Date.now() - ahead;
 
-/** One API request about this link; returns status and body. Throws Trouble if there is no response or no JSON object. */
+/** One API request about this link, or of another path; returns status and body. Throws Trouble if there is no response or no JSON object. */
 async function ask(path = "", body = undefined, method = body ? "POST" : "GET") {
   const own = sentHere(app); // what was sent here does not lock the link for this page
   const headers = { "x-client-id": meta("client-id"), ...(body && { "content-type": "application/json" }), ...(own && { "x-announcer-secret": own.secret }) };
@@ -142,7 +143,7 @@ async function ask(path = "", body = undefined, method = body ? "POST" : "GET") 
   if (method !== "GET") Object.assign(options, { body: body && JSON.stringify(body), keepalive: true }); // also if it is closed
   const sentAt = Date.now();
   const send = async () => {
-    const response = await fetch(`${base}/v2/secure-payments/${token}${path}`, options);
+    const response = await fetch(base + (path.startsWith("/v2/") ? path : `/v2/secure-payments/${token}${path}`), options);
     ahead = sentAt - Date.parse(response.headers.get("date")) || ahead;
     return { status: response.status, wait: Number(response.headers.get("retry-after")), text: await response.text() };
   };
@@ -271,7 +272,7 @@ const fillManual = async () => byId("manual").open && (await asset("manual.js").
 // An iPad names itself a Macintosh; Macs have no touch screen.
 const isPhone = /Android|iPhone|iPad/.test(navigator.userAgent) || (/Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1);
 
-const app = { token, stored, now, countDown, Trouble, need, isPhone, language: locale };
+const app = { token, isTest, stored, now, countDown, Trouble, need, isPhone, language: locale };
 Object.assign(app, { link: null, end: null, stopWatch: () => {} });
 Object.assign(app, { t, money, units, duration, clean, el, paragraph, code, button, webAddress, anchor, say, show });
 Object.assign(app, { ask, load, settle, refresh, outcomeOf, totals, joinSums, showTrouble, asset, summary, fillManual });
@@ -284,8 +285,9 @@ async function open(loaded) {
     if (branding && !app.isBranded) brand(app, branding);
     app.isBranded ||= Boolean(branding);
     if (await settle(outcome)) return;
-    if (!app.choose) offerWallets(app);
     setTimeout(() => watch(app), 10_000);
+    if (isTest) return void (await asset("sandbox.js")).offerPayment(app);
+    if (!app.choose) offerWallets(app);
     const sent = app.notes.bridgeTransfer();
     if (sent && (await (await asset("bridge_transfer.js")).goOn(app, sent))) return;
     if (!app.link.canPay && !app.notes.paying() && !app.notes.twin()) return void (await asset("obstacles.js")).showBlocked(app);
@@ -320,7 +322,7 @@ function preferredLanguage() {
   return wanted.map((each) => each?.split(/[-_]/)[0].toLowerCase()).find((each) => known.includes(each)) ?? "en";
 }
 
-const read = () => (/^[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));
+const read = () => (/^(test_[0-9A-Za-z]{1,30}_)?[0-9A-Za-z]{26}$/.test(token) ? load() : Promise.resolve({ kind: "missing" }));
 
 /** Loads the messages, then opens the link; without messages nothing is offered, because the payer could not read it. */
 async function begin(loaded) {
@@ -337,6 +339,7 @@ async function begin(loaded) {
 
 function start() {
   byId("stalled")?.remove();
+  byId("test").hidden = !isTest;
   for (const event of ["pointerdown", "keydown"]) addEventListener(event, () => (touched = true), { once: true });
   byId("language").addEventListener("change", () => void chooseLanguage(app, speak));
   byId("theme").addEventListener("click", () => changeTheme(app));

@@ -45,7 +45,8 @@ class Owner:
     """The owner of a new link: the account, and the client id and Origin that were sent.
 
     `orchestrator_id` is set if an orchestrator acts for the client id. `mode` is how the caller authenticated. With
-    `uses_payment_intents` payers sign a payment from another chain instead of sending its transactions.
+    `uses_payment_intents` payers sign a payment from another chain instead of sending its transactions. One that
+    `is_test` owns what is made in the sandbox of the account.
     """
 
     account_id: str
@@ -55,6 +56,12 @@ class Owner:
     orchestrator_id: str | None = None
     mode: Mode | None = None
     uses_payment_intents: bool = False
+    is_test: bool = False
+
+    @property
+    def sandbox(self) -> str | None:
+        """The account in whose sandbox the link is made; None for a live one."""
+        return self.account_id if self.is_test else None
 
     @property
     def may_execute(self) -> bool:
@@ -201,4 +208,5 @@ class Caller:
             orchestrator_id=self.orchestrator_id,
             mode=self.mode,
             uses_payment_intents=self.uses_payment_intents,
+            is_test=self.is_test,
         )

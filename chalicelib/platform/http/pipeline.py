@@ -7,6 +7,7 @@ from typing import Any
 
 from chalice.app import Response
 
+from chalicelib.base import ids
 from chalicelib.base.errors import (
     BadRequest,
     Conflict,
@@ -37,7 +38,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import WriteConflict
 
 _CHANGES = "chalicelib.accounts.changes.asking"  # above this package: imported where an operation needs it
-_SANDBOX = "chalicelib.sandbox.opening"  # likewise, where a test credential is sent
+_SANDBOX = "chalicelib.sandbox.opening"  # likewise, where a call is made in a sandbox
 _MAX_REASON = 500  # characters of an error message that are logged; a message may quote the request
 
 
@@ -169,12 +170,24 @@ def _respond(
         except ServiceError as error:
             return responses.error_response(error, form=operation.problem_form)
 
-    inside: Services = import_module(_SANDBOX).open_for(services, operation, caller) if caller.is_test else services
+    inside = _open_sandbox(operation, services, caller, request)
     if operation.is_repeatable:
         return run(inside)
     if operation.former_path_of:
         request = replace(request, route=operation.former_path_of)
     return run_once(inside, caller, request, operation.shows_secret, run)
+
+
+def _open_sandbox(operation: Operation, services: Services, caller: Caller, request: HttpRequest) -> Services:
+    """The services of the sandbox of a test credential, or of the link that the payment page calls for; else the live
+    ones."""
+    account_id = caller.account_id if caller.is_test else None
+    if caller.reads_any_link:
+        account_id = ids.sandbox_of(request.parameters.get("token", ""))
+    if account_id is None:
+        return services
+    opened: Services = import_module(_SANDBOX).open_for(services, operation, account_id)
+    return opened
 
 
 def _run(

@@ -144,6 +144,7 @@ def credential(known: Operation, tenant: Tenant) -> dict[str, str]:
         Mode.API_KEY: Tenant.by_key,
         Mode.SESSION: Tenant.by_wallet,
         Mode.ORCHESTRATOR_KEY: Tenant.by_orchestrator_key,
+        Mode.CLIENT_ID: Tenant.by_client,
         Mode.PUBLIC: lambda tenant: {},
     }
     return next(make(tenant) for mode, make in ways.items() if mode in known.modes)

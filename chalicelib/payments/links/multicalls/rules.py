@@ -75,7 +75,7 @@ def new_parent(
     """A new multicall of these children, with their earliest expiry, and the owner's client id or else theirs."""
     client_ids = {payable.link.client_id for payable in found.values()} - {None}
     return Link(
-        token=ids.ulid(now, entropy),
+        token=ids.link_token(now, entropy, owner.sandbox),
         account_id=owner.account_id,
         client_id=owner.client_id or (client_ids.pop() if len(client_ids) == 1 else None),
         origin=owner.origin,
