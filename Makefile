@@ -59,10 +59,9 @@ pythons: setup ## run the tests on each supported Python of this machine (3.11, 
 
 lint: setup ## check style, types (of the dashboard's scripts too), names in tests and which package may import which
 	@.venv/bin/ruff check .
-	@.venv/bin/mypy
-	@.venv/bin/mypy --config-file tests/mypy.ini
-	@.venv/bin/lint-imports
-	@infra/local/node_modules/.bin/tsc --project chalicelib/pages/dashboard
+	@.venv/bin/mypy --config-file tests/mypy.ini & tests=$$!; \
+	  .venv/bin/mypy && .venv/bin/lint-imports && infra/local/node_modules/.bin/tsc --project chalicelib/pages/dashboard; \
+	  others=$$?; wait $$tests && exit $$others
 
 lint-infra: setup ## check the CloudFormation templates by cfn-lint and checkov (its first run installs them, 470 MB)
 	@test -x .local/lint-venv/bin/checkov || { $(PYTHON) -m venv .local/lint-venv && .local/lint-venv/bin/pip install --quiet --requirement infra/lint/requirements.txt; }
