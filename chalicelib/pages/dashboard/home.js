@@ -1,7 +1,7 @@
 // What needs attention, what was paid per day, the newest payments; and the state of the networks.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, day, short, t, time, word } from "./text.js";
+import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments } from "./payment_rows.js";
 import { Link } from "./route.js";
@@ -172,29 +172,26 @@ const Newest = ({ rows }) => html`
 /** @param {any} props Bars of a currency per day (UTC), with the same numbers as a table. */
 function Bars({ rows, currency, days }) {
   const names = Array.from({ length: days }, (_, back) => new Date(Date.now() - (days - 1 - back) * DAY_MS).toISOString().slice(0, 10));
-  /** @type {Record<string, number>} */
-  const sums = Object.fromEntries(names.map((name) => [name, 0]));
-  for (const row of rows) {
-    const day = row.timestamp.slice(0, 10);
-    if (row.paymentCurrencyId === currency && day in sums) sums[day] += Number(row.amount); // for the picture: exact sums are in exports
-  }
-  const most = Math.max(...Object.values(sums), Number.MIN_VALUE);
+  /** @type {Record<string, string[]>} */
+  const paid = Object.fromEntries(names.map((name) => [name, []]));
+  for (const row of rows) if (row.paymentCurrencyId === currency) paid[row.timestamp.slice(0, 10)]?.push(row.amount);
+  const sums = names.map((name) => sum(paid[name]));
+  const highest = sums.reduce((before, each) => (Number(each) > Number(before) ? each : before)); // of the bars
   const width = 720 / days;
-  const shown = (/** @type {number} */ sum) => amount(String(Number(sum.toFixed(2))));
   return html`
     <figure>
-      <svg viewBox="0 0 720 160" class="bars" role="img" aria-label=${t("volume.label", { currency, days, most: shown(most) })}>
+      <svg viewBox="0 0 720 160" class="bars" role="img" aria-label=${t("volume.label", { currency, days, most: amount(highest) })}>
         ${names.map((name, at) => {
-          const height = Math.max(sums[name] > 0 ? 2 : 0, (Math.max(sums[name], 0) / most) * 140);
-          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${day(name)}: ${shown(sums[name])} ${currency}`}</title></rect>`;
+          const height = Number(sums[at]) > 0 ? Math.max(2, (Number(sums[at]) / Number(highest)) * 140) : 0;
+          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${day(name)}: ${amount(sums[at])} ${currency}`}</title></rect>`;
         })}
         <line x1="0" x2="720" y1="150.5" y2="150.5" />
       </svg>
-      <figcaption><time>${day(names[0])}</time><span>${t("volume.most", { most: shown(most), currency })}</span><time>${day(names[days - 1])}</time></figcaption>
+      <figcaption><time>${day(names[0])}</time><span>${t("volume.most", { most: amount(highest), currency })}</span><time>${day(names[days - 1])}</time></figcaption>
     </figure>
     <details>
       <summary>${t("volume.table")}</summary>
-      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => sums[name]).map((name) => ({ key: name, cells: [day(name), shown(sums[name])] }))} />
+      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => paid[name].length).map((name) => ({ key: name, cells: [day(name), amount(sum(paid[name]))] }))} />
     </details>
   `;
 }

@@ -1,6 +1,7 @@
 """A list of 100,000 payments opens with the calls of one of 10; and what the dashboard says while the API does not answer."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -67,7 +68,7 @@ def test_all_that_a_filter_finds_is_added_up_when_somebody_asks_for_it(stack: St
     expect(person.page.locator("main")).not_to_contain_text("newest 1,000 payments")
     person.page.locator("summary", has_text="The same as a table").click()
     sums = person.page.locator("[aria-labelledby=volume] tbody td:nth-child(2)").all_inner_texts()
-    assert sum(float(each.replace(",", "")) for each in sums) == 75_000
+    assert sum(Decimal(each.replace(",", "")) for each in sums) == 75_000
 
 
 @pytest.mark.parametrize(
