@@ -26,7 +26,7 @@ from infra.documents.api import read_document
 from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
-from infra.local.scenes_account import Answers
+from infra.local.scenes_account import PAYEE, Answers
 from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED
 
 ORIGIN = "https://auth.example"
@@ -102,6 +102,7 @@ _SAY_SOMETHING_EMPTY = (
 )
 _OPEN = ("sign-in", "register", "forgot", "confirm#x", "password#x", "invitation#x")
 _SIGNED_OUT: Answers = {"me": None}
+_BY_WALLET: Answers = {**POPULATED, "me": {**POPULATED["me"], "type": "wallet", "address": PAYEE}}
 _DIALOGS = {
     "capture": ("request/01ab", "Capture", CAPTURABLE),
     "refund": ("request/01ab", "Refund", POPULATED),
@@ -122,9 +123,11 @@ _DIALOGS = {
     "stop-recurring": ("recurring", "Stop", POPULATED),
     "invite": ("team", "Invite", POPULATED),
     "approve": ("changes", "Approve", POPULATED),
+    "deactivate-payee": ("payees", "Deactivate", _BY_WALLET),
 }
 SCENES: dict[str, tuple[str, str, Answers]] = {
     **{_name(path): (path, "", POPULATED) for path in _VIEWS},
+    "dashboard-payees-of-wallet": ("payees", "", _BY_WALLET),
     "dashboard-commerce": ("request/01ab", "", CAPTURABLE),
     **{f"{_name(path)}-empty": (path, "", EMPTY) for path in _SAY_SOMETHING_EMPTY},
     **{_name(path): (path, "", _SIGNED_OUT) for path in _OPEN},

@@ -61,7 +61,7 @@ function Requests({ query: given }) {
   return html`
     <${Title} actions=${create()}>${t("nav.requests")}<//>
     <${Filters} key=${given.toString()} view="requests" names=${[...(values.securePaymentToken ? ["securePaymentToken"] : []), "reference", "walletAddress", "fromDate", "toDate"]} statuses=${STATUSES} values=${values} />
-    <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} isFiltered=${given.size > 0} />`}>
+    <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} title=${t("first.requests")} isFiltered=${given.size > 0} />`}>
       ${(/** @type {any[]} */ rows) => html`
         <${Table}
           caption=${t("nav.requests")}
@@ -78,9 +78,9 @@ function Requests({ query: given }) {
 }
 
 /** @param {any} props */
-const Nothing = ({ isFiltered }) => isFiltered
+const Nothing = ({ title, isFiltered }) => isFiltered
   ? html`<${Empty} title=${t("nothing.title")} text=${t("nothing.text")} />`
-  : html`<${Empty} title=${t("first.title")} text=${t("first.text")}>${create()}<//>`;
+  : html`<${Empty} title=${title} text=${t("first.text")}>${create()}<//>`;
 
 /** @param {any} props */
 function Links({ query: given }) {
@@ -92,7 +92,7 @@ function Links({ query: given }) {
   return html`
     <${Title} actions=${create()}>${t("nav.links")}<//>
     <${Filters} key=${given.toString()} view="links" names=${["reference", "clientId", "fromDate", "toDate"]} statuses=${LINK_STATUSES} values=${values} />
-    <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} isFiltered=${given.size > 0} />`}>
+    <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} title=${t("first.links")} isFiltered=${given.size > 0} />`}>
       ${(/** @type {any[]} */ rows) => html`
         <${Table}
           caption=${t("nav.links")}
