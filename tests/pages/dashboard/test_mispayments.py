@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.storage.store import Delete
 from chalicelib.relayer.records import RelayerProgress, Sender
@@ -134,6 +135,25 @@ def test_home_and_status_say_where_the_service_has_too_little_for_gas_to_who_may
     finally:
         with stack.lock:
             services.store.write(Delete(low), replace(senders(services.store), accounts=known.accounts))
+
+
+def test_home_says_which_network_is_not_read_and_since_when_until_it_is(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    stack.settle()
+    with stack.lock:
+        services = running()
+        known = scan_store.cursor(services.store, "sepolia")
+        assert known is not None
+        since = services.clock() - timedelta(hours=3)
+        late = services.store.write(replace(known, read_until=since, read_at=since))
+    try:
+        (said,) = attention(person)
+        assert said.startswith("Sepolia is not being read; read up to ")
+        person.click(said, "link").sees("Payments are accepted, but show later than usual. Nothing expires meanwhile.")
+    finally:
+        with stack.lock:
+            services.store.write(replace(known, version=late.version))
+    assert attention(person) == []
 
 
 def test_home_finds_a_change_that_waits_behind_many_that_are_decided(new_person: NewPerson) -> None:
