@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from http_message_signatures import HTTPMessageSignaturesException
@@ -20,6 +21,7 @@ from chalicelib.webhooks.signature_keys import flows as signature_keys
 from chalicelib.webhooks.signature_keys.schemas import PublicKey
 from tests.docs.documents import DOCS
 from tests.fakes.world import World
+from tests.support.redirecting import lead_to
 from tests.webhooks.inbox import Inbox, Received
 
 SIGNED = ("content-digest", "signature-input", "signature")
@@ -186,6 +188,19 @@ def test_the_url_that_is_signed_is_the_one_that_the_receiver_sees(sending: World
     (found,) = inbox.received
     assert found.url.startswith("http://localhost:")
     verify_in_python(published(sending), found)
+
+
+def test_a_url_with_the_default_port_is_signed_as_the_receiver_sees_it(
+    sending: World, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lead_to(monkeypatch, 80, urlsplit(inbox.url).port or 0)
+    for port in ("", ":80", ":0080"):
+        registered(sending, f"http://localhost{port}/hook")
+    sampled(sending)
+    assert [each.url for each in inbox.received] == ["http://localhost/hook"] * 3
+    for each in inbox.received:
+        verify_in_python(published(sending), each)
+    assert verified_in_node(published(sending), inbox.received, tmp_path) == [True] * 3
 
 
 def test_each_attempt_is_signed_anew(sending: World, inbox: Inbox) -> None:

@@ -37,6 +37,7 @@ USER_AGENT = "payment-requests-webhooks/1"
 _TIMED_OUT = "no answer in time"
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _AUTHORITY = re.compile(rf"(?P<host>\[[0-9a-f]*:[0-9a-f:.]+\]|{_LABEL}(?:\.{_LABEL})*)(?::(?P<port>[0-9]{{1,5}}))?")
+_DEFAULT_PORT = re.compile(r"^(https://[^/]*):443/|^(http://[^/]*):80/")
 
 T = TypeVar("T")
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -136,7 +137,7 @@ class WebhookSender:
 
         # An adapter, not a session: a session would use the environment and read the body of a redirect.
         all_headers = {"User-Agent": USER_AGENT, "Connection": "close", **headers}
-        request = requests.Request(method, url, headers=all_headers, data=body).prepare()
+        request = requests.Request(method, url_as_sent(url), headers=all_headers, data=body).prepare()
         is_https = (request.url or "").startswith("https:")
         with (
             closing(_adapter_class()(is_https, self._allow_loopback, deadline)) as adapter,
@@ -148,10 +149,13 @@ class WebhookSender:
 
 
 def url_as_sent(url: str) -> str:
-    """What `post` requests when it is given this URL, as its receiver puts it together from host, path and query."""
+    """What `post` requests when it is given this URL, as its receiver puts it together from host, path and query.
+
+    The default port is left out (RFC 9110, 4.2.3, and 9421, 2.2.3): servers and libraries leave it out as well.
+    """
     import requests
 
-    return requests.Request("POST", url).prepare().url or url
+    return _DEFAULT_PORT.sub(r"\1\2/", requests.Request("POST", url).prepare().url or url)
 
 
 @frozen

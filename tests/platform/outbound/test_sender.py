@@ -23,9 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.base.errors import BadRequest
-from chalicelib.platform.outbound.sender import PostResult, WebhookSender, _adapter_class, _Deadline
+from chalicelib.platform.outbound.sender import PostResult, WebhookSender, _adapter_class, _Deadline, url_as_sent
 from infra.local.process import free_port
 from tests.support.patience import patience
+from tests.support.redirecting import lead_to
 
 SHORT = 0.3  # a deadline for receivers that never finish, so that the tests do not take five seconds each
 LONG = 60  # one for all others: a machine that is busy is not a failed attempt
@@ -664,6 +665,39 @@ def test_a_trusted_receiver_is_reached_by_its_name_over_tls(
     assert f"Host: receiver.example:{receiver.port}".encode() in receiver.requests[0]
     assert receiver.requests[0].endswith(b"\r\n\r\n{}")
     assert resolver.asked == ["receiver.example"]
+
+
+@pytest.mark.parametrize("port", ["", ":443", ":0443", ":00443"])
+def test_the_default_port_is_named_neither_in_the_header_host_nor_in_the_url_that_is_sent(
+    port: str,
+    patient: WebhookSender,
+    trusted: ssl.SSLContext,
+    resolve: Callable[..., Resolver],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolve(receiver_example=[["127.0.0.1"]])
+    url = f"https://RECEIVER.example{port}/hook"
+    with Receiver(NO_CONTENT, tls=trusted) as receiver:
+        lead_to(monkeypatch, 443, receiver.port)
+        assert patient.post(url, {}, b"{}") == PostResult(204, None)
+    assert b"\r\nHost: receiver.example\r\n" in receiver.requests[0]
+    assert url_as_sent(url) == "https://receiver.example/hook"
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://localhost:80", "http://localhost/"),
+        ("http://localhost:443/a", "http://localhost:443/a"),
+        ("https://hooks.example:80/a", "https://hooks.example:80/a"),
+        ("https://hooks.example:08443/a?b=:443", "https://hooks.example:8443/a?b=:443"),
+        ("https://hooks.example:443?b", "https://hooks.example/?b"),
+        ("https://[2606:4700::1111]:443/a", "https://[2606:4700::1111]/a"),
+        ("https://[2606:4700::443]/a", "https://[2606:4700::443]/a"),
+    ],
+)
+def test_a_url_is_sent_in_its_normal_form(url: str, sent: str) -> None:
+    assert url_as_sent(url) == sent
 
 
 def test_an_untrusted_certificate_is_refused(
