@@ -270,6 +270,7 @@ ACCESS = {
             "webhooks": ("BatchGetItem", "GetItem", "Query", "PutItem", "UpdateItem", "ConditionCheckItem"),
             "mails": ("BatchGetItem", "GetItem", "PutItem"),
             "ops": ("UpdateItem",),
+            "payments": ("GetItem",),  # the service's own accounts, which are no recipients
         },
         due=("identity",),
         sends=("announcements", "mails"),

@@ -74,6 +74,9 @@ class Services:
     (payments/requests/plain_transfers/flows.py)."""
     signature_keys: dict[str, tuple[datetime, Any]] = field(default_factory=dict, compare=False)
     """The keys of signatures of deliveries, as this container last read them (webhooks/signature_keys/flows.py)."""
+    own_accounts: dict[str, tuple[datetime, tuple[bytes, ...]]] = field(default_factory=dict, compare=False)
+    """The addresses of the service's own accounts, as this container last read them
+    (platform/own_accounts/flows.py)."""
     stops: dict[str, tuple[datetime, datetime | None]] = field(default_factory=dict, compare=False)
     """When this container last read whether payments are stopped, and since when they are
     (platform/emergency_stop/flows.py)."""

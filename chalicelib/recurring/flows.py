@@ -18,6 +18,7 @@ from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.access.callers import Owner, check_executes
 from chalicelib.platform.access.ownership import check_changes, sees
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.pages import Listing, page_after
 from chalicelib.platform.storage.retrying import retry_conflicts
@@ -72,8 +73,8 @@ def create(services: Services, owner: Owner, draft: Draft, fee: Fee, plan: Plan)
     """
     check_executes(owner)
     template = requests.payout(services, owner, draft)
-    family, escrows = family_of(currency_of(template)), services.settings.escrow_contracts
-    charged = fees.resolve(fee, owner.settings.fee, family, escrows)
+    family, own = family_of(currency_of(template)), own_addresses(services)
+    charged = fees.resolve(fee, owner.settings.fee, family, own)
     each = Fees(charged, services.settings.recurring_relayer_fees)
     schedule = create_recurring(template, plan, each, ("recurrence",), services.clock(), services.entropy)
     if not relayer_flows.can_submit(services, schedule.network):

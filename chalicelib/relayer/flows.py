@@ -19,6 +19,7 @@ from chalicelib.chains.catalogue.networks import relayer_limits
 from chalicelib.chains.nodes.agreement import agree, combine_answers
 from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
+from chalicelib.platform.own_accounts import store as own_accounts
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import try_write
@@ -103,7 +104,7 @@ def account_states(services: Services) -> list[AccountState]:
     """The account on each network, and former ones, whose key was replaced, as long as they have open calls."""
     keyed = services.settings.relayer_keys
     present = [(network, signer.address) for network in keyed for signer in signers_of(services, network)]
-    known = [(each.network, each.address) for each in store.senders(services.store).accounts]
+    known = [(each.network, each.address) for each in own_accounts.senders(services.store).accounts]
     states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
     return [each for each in states if each.open or each.holdings or (each.network, each.address) in present]
 

@@ -3,16 +3,17 @@
 import json
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.platform.own_accounts import store as own_accounts
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.store import WriteConflict
-from chalicelib.relayer import store, tracking
+from chalicelib.relayer import tracking
 from chalicelib.relayer.flows import HINT_SECONDS
 
 
 def track_relayed(services: Services) -> None:
     """Queues a check of the accounts of each network that has a node. One read."""
-    former = [each.network for each in store.senders(services.store).accounts]
+    former = [each.network for each in own_accounts.senders(services.store).accounts]
     wanted = dict.fromkeys([*services.settings.relayer_keys, *former])
     networks = [name for name in wanted if name in services.chains.networks]
     services.queue.send(services.settings.queue("relayed"), [Message({"network": name}, name) for name in networks])

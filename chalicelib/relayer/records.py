@@ -1,6 +1,6 @@
 """Stored records of the service's own accounts: calls, the transactions that make them, next nonces and spending."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -261,24 +261,3 @@ class RelayerProgress(Record):
     unused_to: int = 0
     searched_to: int = 0
     has_low_balance: bool = False
-
-
-@frozen
-class Sender:
-    """An account of the service on a network."""
-
-    network: str
-    address: str
-
-
-@frozen
-class Senders(Record):
-    """All accounts that the service has had, whose transactions are followed also after their key was replaced."""
-
-    KEY = KeyPattern(PAYMENTS, "RELAYERS", "SENDERS")
-
-    accounts: tuple[Sender, ...] = ()
-
-    def others(self, network: str, present: Collection[str]) -> tuple[str, ...]:
-        """The addresses on a network other than the present ones."""
-        return tuple(each.address for each in self.accounts if each.network == network and each.address not in present)

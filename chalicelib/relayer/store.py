@@ -6,6 +6,7 @@ from datetime import datetime
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.records import Key, Record
+from chalicelib.platform.own_accounts import store as own_accounts
 from chalicelib.platform.storage.store import Store
 from chalicelib.relayer.records import (
     AccountUse,
@@ -14,7 +15,6 @@ from chalicelib.relayer.records import (
     RelayerAccount,
     RelayerProgress,
     Reverts,
-    Senders,
     Source,
     TakenFunds,
 )
@@ -76,15 +76,11 @@ def reverts_of_many(store: Store, network: str, names: Iterable[str]) -> dict[st
     return {each.account_id: each for each in store.get_many(keys).values()}
 
 
-def senders(store: Store) -> Senders:
-    """All accounts that the service has had. One read."""
-    return store.get(Senders, Senders.KEY.of()) or Senders()
-
-
 def networks_with_low_balance(store: Store, since: datetime) -> tuple[str, ...]:
     """Where an account had too little for gas when it was last checked, at `since` or later: a former one is checked no
     more. One read, and a second one if there are accounts."""
-    keys = {RelayerProgress.KEY.of(network=each.network, sender=each.address) for each in senders(store).accounts}
+    accounts = own_accounts.senders(store).accounts
+    keys = {RelayerProgress.KEY.of(network=each.network, sender=each.address) for each in accounts}
     found = store.get_many(dict.fromkeys(keys, RelayerProgress)).values() if keys else ()
     return tuple(sorted({each.network for each in found if each.has_low_balance and each.checked_at >= since}))
 

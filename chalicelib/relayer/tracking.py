@@ -26,6 +26,8 @@ from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.nodes import answer_or_none, every_node
 from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.platform.emergency_stop.flows import stopped_since
+from chalicelib.platform.own_accounts import store as own_accounts
+from chalicelib.platform.own_accounts.records import Sender
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict
@@ -36,7 +38,7 @@ from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.records import Holding
 from chalicelib.relayer.holdings.rules import Place, book_changes, is_counted
 from chalicelib.relayer.keys.signer import Signer, signers_of
-from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Reverts, Sender
+from chalicelib.relayer.records import CallStatus, RelayedTransaction, RelayerProgress, Reverts
 from chalicelib.relayer.reverts import after_outcome, is_payers, undo_outcome
 from chalicelib.relayer.sending import send, sign_and_send
 
@@ -57,7 +59,7 @@ def track(services: Services, network: str) -> bool:
     """Checks the open transactions of a network's accounts, the present and former ones, and the balances of the
     present ones; returns whether some stay open. Raises ChainUnavailable if the node does not answer."""
     signers = {each.address: each for each in signers_of(services, network)}
-    known = store.senders(services.store)
+    known = own_accounts.senders(services.store)
     new = tuple(each for address in signers if (each := Sender(network, address)) not in known.accounts)
     if new:
         services.store.write(replace(known, accounts=(*known.accounts, *new)))

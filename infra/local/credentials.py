@@ -30,6 +30,7 @@ from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, OrchestratorKey
 from chalicelib.platform.access.modes import Tier
 from chalicelib.platform.access.people import store as person_store
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from infra import admin
 
@@ -102,7 +103,7 @@ def _bind(services: Services, owner: Actor, client: ClientId, private_key: str) 
     token = token_with_id(PAID_IN)
     assert token
     wallet = Account.from_key(private_key)
-    route = parse_route(wallet.address, token.address, token.chain_id, services.settings.escrow_contracts)
+    route = parse_route(wallet.address, token.address, token.chain_id, own_addresses(services))
     nonce = payees.issue_nonce(services, client, route, Action.ADD)
     typed = signing_data(nonce, services.settings.brand)
     signed = wallet.sign_typed_data(typed["domain"], typed["types"], typed["message"])

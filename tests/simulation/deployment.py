@@ -92,7 +92,7 @@ class Deployment:
                 prices=self.prices,
                 entropy=self.chance.entropy,
                 read_networks=set(),
-                last_uses={}, dollar_rates={}, shown_rates={}, stops={},
+                last_uses={}, dollar_rates={}, shown_rates={}, stops={}, own_accounts={},
             )  # fmt: skip
             self._containers[function] = services
         return self._containers[function]

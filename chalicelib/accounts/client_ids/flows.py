@@ -13,6 +13,7 @@ from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.audit.rules import entries
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Write
 
@@ -20,8 +21,8 @@ from chalicelib.platform.storage.store import Write
 def create_client_id(services: Services, actor: Actor, settings: ClientIdSettings) -> ClientId:
     """A new client id of the actor's account. Raises BadRequest."""
     resolved = _resolve_payee_id(services, actor.account_id, settings)
-    escrows = services.settings.escrow_contracts
-    client = new_client_id(actor.account_id, resolved, escrows, services.clock(), services.entropy)
+    own = own_addresses(services)
+    client = new_client_id(actor.account_id, resolved, own, services.clock(), services.entropy)
     add(services, actor, client)
     return client
 
@@ -33,7 +34,7 @@ def change_client_id(services: Services, actor: Actor, record_id: str, settings:
     """
     client = own_credential(services, actor.account_id, ClientId, record_id)
     resolved = _resolve_payee_id(services, actor.account_id, settings)
-    changed = apply_settings(client, resolved, services.settings.escrow_contracts, services.clock())
+    changed = apply_settings(client, resolved, own_addresses(services), services.clock())
     is_revocation = changed.status is CredentialStatus.REVOKED and client.status is not CredentialStatus.REVOKED
     writes: list[Write] = [audit_entry(services, actor, changed, "revoked" if is_revocation else "updated")]
     if client.orchestrator_id is not None and settings.get("admits_orchestrator", client.orchestrator_id) != (

@@ -4,18 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from chalicelib.base import ids, money
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.ids import Entropy
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import token_with_id
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash, parse_origin
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 _FEE_DECIMALS = 2
 
@@ -43,9 +40,9 @@ class ClientIdSettings(TypedDict, total=False):
 
 
 def new_client_id(
-    account_id: str, settings: ClientIdSettings, escrows: "Escrows", now: datetime, entropy: Entropy
+    account_id: str, settings: ClientIdSettings, own: OwnAddresses, now: datetime, entropy: Entropy
 ) -> ClientId:
-    """A new client id of the account; `escrows` are contracts that receive nothing (`recipient`). Raises BadRequest
+    """A new client id of the account; `own` are addresses that receive nothing (`parse_recipient`). Raises BadRequest
     (supplement of the interface, client ids)."""
     client_id = ids.client_id(entropy, settings.get("is_test", False))
     record = ClientId(
@@ -58,15 +55,15 @@ def new_client_id(
         status=CredentialStatus.ACTIVE,
         created_at=now,
     )
-    return _consistent(replace(record, **_check_settings(settings, escrows)))
+    return _consistent(replace(record, **_check_settings(settings, own)))
 
 
-def apply_settings(record: ClientId, settings: ClientIdSettings, escrows: "Escrows", now: datetime) -> ClientId:
+def apply_settings(record: ClientId, settings: ClientIdSettings, own: OwnAddresses, now: datetime) -> ClientId:
     """The client id with other settings. Raises BadRequest, also if a revoked one would become active again."""
     wanted = settings.get("status", record.status)
     if record.status is CredentialStatus.REVOKED and wanted is not CredentialStatus.REVOKED:
         raise BadRequest("cannot reactivate revoked ID")
-    return _consistent(replace(record, **_check_settings(settings, escrows), updated_at=now))
+    return _consistent(replace(record, **_check_settings(settings, own), updated_at=now))
 
 
 def _consistent(record: ClientId) -> ClientId:
@@ -75,15 +72,15 @@ def _consistent(record: ClientId) -> ClientId:
     return record
 
 
-def _check_settings(settings: ClientIdSettings, escrows: "Escrows") -> Mapping[str, Any]:
+def _check_settings(settings: ClientIdSettings, own: OwnAddresses) -> Mapping[str, Any]:
     def wallet(text: str) -> str:
-        return parse_recipient(text, "evm", escrows)
+        return parse_recipient(text, "evm", own)
 
     checked: dict[str, Any] = dict(settings)
     if "allowed_domains" in settings:
         checked["allowed_domains"] = _each("allowedDomains", parse_origin, settings["allowed_domains"])
     if (payees := settings.get("allowed_payees")) is not None:
-        checked["allowed_payees"] = _each("allowedPayees", lambda text: _payee(text, escrows), payees)
+        checked["allowed_payees"] = _each("allowedPayees", lambda text: _payee(text, own), payees)
     if (currencies := settings.get("allowed_currencies")) is not None:
         checked["allowed_currencies"] = _each("allowedCurrencies", _currency, currencies)
     if (percentage := settings.get("fee_percentage")) is not None:
@@ -105,9 +102,9 @@ def _percentage(text: str) -> str:
     )
 
 
-def _payee(text: str, escrows: "Escrows") -> str:
+def _payee(text: str, own: OwnAddresses) -> str:
     try:
-        return parse_recipient(text, "tron" if text.startswith("T") else "evm", escrows)
+        return parse_recipient(text, "tron" if text.startswith("T") else "evm", own)
     except BadRequest as error:
         raise BadRequest(f"{text!r}: {error.message}") from None
 

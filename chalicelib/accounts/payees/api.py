@@ -23,6 +23,7 @@ from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.sessions.records import Wallet
 from chalicelib.platform.http.view import AnyCall, Call
+from chalicelib.platform.own_accounts.flows import own_addresses
 
 
 def _client(call: AnyCall) -> ClientId:
@@ -50,8 +51,8 @@ def _or_null(destination: PayeeDestination | None) -> PayeeDestinationAnswer | N
 
 def read_signing_data(call: Call[None, SigningDataQuery]) -> SigningDataAnswer:
     query = call.query
-    escrows = call.services.settings.escrow_contracts
-    route = parse_route(query.walletAddress, query.tokenAddress, int(query.chainId), escrows)
+    own = own_addresses(call.services)
+    route = parse_route(query.walletAddress, query.tokenAddress, int(query.chainId), own)
     nonce = flows.issue_nonce(call.services, _client(call), route, Action(query.action))
     return SigningDataAnswer.of(nonce, call.services.settings.brand)
 

@@ -34,6 +34,7 @@ from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people import store as person_store
 from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.sessions.records import Session, SessionKind, Wallet
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.store import Delete, Write, WriteConflict
 
@@ -145,7 +146,7 @@ def activate(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Makes a route the active destination of the wallet that signed in. Raises Conflict if it has another one."""
-    route = parse_route(wallet.address, token_address, chain_id, services.settings.escrow_contracts)
+    route = parse_route(wallet.address, token_address, chain_id, own_addresses(services))
     check_wallet(wallet, route)
     active = store.active_destination(services.store, wallet.name)
     if active:
@@ -163,7 +164,7 @@ def change(
     services: Services, actor: Actor, wallet: Wallet, token_address: str, chain_id: int, access_mode: str | None
 ) -> PayeeDestination:
     """Changes token or chain of the wallet's active destination. Raises NotFound if it has none."""
-    route = parse_route(wallet.address, token_address, chain_id, services.settings.escrow_contracts)
+    route = parse_route(wallet.address, token_address, chain_id, own_addresses(services))
     check_wallet(wallet, route)
     destination = replace(change_route(_active_of(services, wallet)[1], route), access_mode=access_mode)
     services.store.write(destination, *_audit_entries(services, actor, "payee_destination.changed", destination))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chalicelib.accounts.payees.records import Action, PayeeDestination, SigningNonce
 from chalicelib.base import ids
@@ -14,15 +14,12 @@ from chalicelib.base.ids import Entropy
 from chalicelib.base.signatures import digest_of_typed_data, recover_digest, signature_bytes
 from chalicelib.chains.catalogue.interop import Destination, destination_id, parse_destination_id
 from chalicelib.chains.catalogue.networks import Network, find_network, network_of_chain
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import token_at
 from chalicelib.platform.access.credentials.records import ClientId
 from chalicelib.platform.access.people.records import Membership
 from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.access.sessions.records import Wallet
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 NONCE_LIFETIME = timedelta(minutes=5)
 INVALID_NONCE = "Invalid or expired nonce: get new signing data"
@@ -42,13 +39,13 @@ _FIELDS = (
 )
 
 
-def parse_route(wallet: str, token_address: str, chain_id: int, escrows: "Escrows") -> Destination:
+def parse_route(wallet: str, token_address: str, chain_id: int, own: OwnAddresses) -> Destination:
     """A route in canonical form. Raises BadRequest unless the catalogue has the token on that chain, and for a wallet
-    that is a contract which receives nothing, such as the `escrows` (`recipient`)."""
+    that receives nothing, such as those of `own` (`parse_recipient`)."""
     chain = network_of_chain(chain_id)
     if chain is None:
         raise BadRequest("chainId is not of a supported network; GET /v2/currencies lists them")
-    address = _address("walletAddress", wallet, chain, lambda text, family: parse_recipient(text, family, escrows))
+    address = _address("walletAddress", wallet, chain, lambda text, family: parse_recipient(text, family, own))
     listed = token_at(chain.name, _address("tokenAddress", token_address, chain))
     if listed is None:
         raise BadRequest(f"tokenAddress is not a supported token on {chain.name}; GET /v2/currencies lists them")

@@ -1,7 +1,7 @@
 """Addresses that receive tokens: nobody gets back what is sent to a reserved address, or to a contract listed here."""
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import address_bytes, address_of_family
 from chalicelib.base.errors import BadRequest
@@ -9,8 +9,8 @@ from chalicelib.chains.catalogue.contracts import DEPLOYER, UNIVERSAL_RESOLVER, 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.chains.catalogue.tokens import find_tokens
 
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
+OwnAddresses = Mapping[bytes, str]
+"""What a deployment has beside the catalogue, by the 20 bytes of its address: "the contract of AuthCaptureEscrow"."""
 
 RESERVED = 2**32
 """Addresses below are the zero address, code of the networks themselves (precompiles, those of Tron from 2**24 on too),
@@ -21,11 +21,11 @@ _NATIVE_COIN = 0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE
 """By which wallets and routers mean the native coin where they need the address of a token."""
 
 
-def parse_recipient(text: str, family: str, escrows: "Escrows") -> str:
+def parse_recipient(text: str, family: str, own: OwnAddresses) -> str:
     """The address of a recipient in its canonical spelling (`address_of_family`).
 
-    `escrows` are the contracts of the setting ESCROW_CONTRACTS. Raises BadRequest, also for reserved addresses, for
-    contracts and tokens of the catalogue on any network, and for those of `escrows`.
+    Raises BadRequest, also for reserved addresses, for contracts and tokens of the catalogue on any network, and for
+    the addresses of `own`.
     """
     address = address_of_family(text, family)
     raw = address_bytes(address)
@@ -33,9 +33,8 @@ def parse_recipient(text: str, family: str, escrows: "Escrows") -> str:
         raise BadRequest("is the zero address: funds sent there are lost")
     if _is_reserved(int.from_bytes(raw)):
         raise BadRequest("is an address that nobody has the key of: funds sent there are lost")
-    of_setting = {address_bytes(given): name for each in escrows.values() for name, given in each.names.items()}
-    if (name := _contracts().get(raw) or of_setting.get(raw)) is not None:
-        raise BadRequest(f"is the contract of {name}, which sends nothing on: funds sent there are lost")
+    if (name := _contracts().get(raw) or own.get(raw)) is not None:
+        raise BadRequest(f"is {name}, which sends nothing on: funds sent there are lost")
     return address
 
 
@@ -45,8 +44,8 @@ def _is_reserved(number: int) -> bool:
 
 @cache
 def _contracts() -> dict[bytes, str]:
-    """The names of the contracts and tokens of all networks, by the 20 bytes of their addresses."""
+    """What the contracts and tokens of all networks are, by the 20 bytes of their addresses."""
     deployed = ((address, name) for chain in ALL_NETWORKS for name, address in contracts_on(chain.name).items())
     tokens = ((token.address, token.id) for token in find_tokens() if not token.is_native and not token.is_fiat)
     others = ((DEPLOYER, "the deterministic deployer"), (UNIVERSAL_RESOLVER, "ENS's universal resolver"))
-    return {address_bytes(address): name for address, name in (*deployed, *tokens, *others)}
+    return {address_bytes(address): f"the contract of {name}" for address, name in (*deployed, *tokens, *others)}

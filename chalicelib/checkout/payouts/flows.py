@@ -22,6 +22,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import Use, may, sees
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION
@@ -121,8 +122,8 @@ def _load(services: Services, viewer: Viewer, request_ids: Sequence[str]) -> lis
 
 def _fee_of(services: Services, owner: Owner, paid: Sequence[Request], requested: Fee) -> Fee:
     """The fee on all of them. Raises BadRequest, and Forbidden for what a limited client id may not pay or ask for."""
-    family, escrows = family_of(currency_of(paid[0])), services.settings.escrow_contracts
-    fee = fees.resolve(requested, owner.settings.fee, family, escrows)
+    family, own = family_of(currency_of(paid[0])), own_addresses(services)
+    fee = fees.resolve(requested, owner.settings.fee, family, own)
     requests.check_limits(services, owner, paid, fee.address if fee.is_charged else None)
     requests.check_fee_addresses(services, ((request, fee) for request in paid))
     return fee

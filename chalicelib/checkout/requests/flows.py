@@ -32,6 +32,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import Use, may
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry
 
@@ -152,7 +153,7 @@ def _cart_of(
         request = _with_account(services, owner, request, account)
     elif not request.payee:
         raise Conflict("The bank account to which this request is paid out is not chosen yet")
-    fee = fee_of(request, payable.link, part.fee, owner.settings.fee, services.settings.escrow_contracts)
+    fee = fee_of(request, payable.link, part.fee, owner.settings.fee, own_addresses(services))
     _check_options(request, payable.link, options)
     if payable.link is None and fee.is_charged:
         requests.check_limits(services, owner, (), fee.address)

@@ -16,7 +16,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import check_not_cancelled, currency_of, invoice_of, remaining
 
 if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
+    from chalicelib.chains.catalogue.recipients import OwnAddresses
 
 _SOLIDIFIED_AFTER = 19
 """Only solidified blocks of Tron are read: those that 19 of 27 representatives have built on."""
@@ -47,11 +47,11 @@ def amount_due(request: Request, text: str | None) -> tuple[BaseUnits, bool]:
     return min(left, units), units > left
 
 
-def fee_of(request: Request, link: Link | None, requested: Fee, client_fee: Fee, escrows: "Escrows") -> Fee:
+def fee_of(request: Request, link: Link | None, requested: Fee, client_fee: Fee, own: "OwnAddresses") -> Fee:
     """The platform fee on a payment: that of the request's link, else of the calling client id, else the requested one
     (supplement, 3.4). Raises BadRequest."""
     if link is None:
-        return fees.resolve(requested, client_fee, family_of(currency_of(request)), escrows)
+        return fees.resolve(requested, client_fee, family_of(currency_of(request)), own)
     if requested != Fee():
         raise BadRequest("This request is part of a link, which has set its fee: omit feePercentage and feeAddress")
     return link.fee

@@ -136,7 +136,7 @@ def fee_bounds(draft: Draft, client_fee: Fee, terms: RequestTerms) -> tuple[int,
     """
     receiver = _wallet("feeReceiver", draft.fee_receiver, terms) if draft.fee_receiver is not None else None
     if client_fee.is_charged:
-        fee = fees.resolve(Fee(), client_fee, "evm", terms.escrows)
+        fee = fees.resolve(Fee(), client_fee, "evm", terms.own)
         assert fee.percentage is not None, "it is charged"
         most = int(parse_percentage(fee.percentage) * 100)
         return min(draft.min_fee_bps, most), most, fee.address
@@ -182,7 +182,7 @@ def _addresses(draft: Draft, terms: RequestTerms) -> tuple[str, str | None]:
 
 
 def _wallet(name: str, text: str, terms: RequestTerms) -> str:
-    return parse_field((name,), lambda given: parse_recipient(given, "evm", terms.escrows), text)
+    return parse_field((name,), lambda given: parse_recipient(given, "evm", terms.own), text)
 
 
 def _without_fee(owner: Owner) -> Owner:

@@ -23,6 +23,7 @@ from chalicelib.payments.requests.field_problems import refuse_field
 from chalicelib.payments.requests.serving import check_served
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials.store import has_approvals
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.relayer import flows as relayer_flows
@@ -87,7 +88,7 @@ def to_send(services: Services, owner: Owner, request_id: str, kind: OperationKi
     """What the operator sends for an operation, checked as if it were executed. One write at most: the entry that finds
     the payment of a wallet that has not paid yet. Raises NotFound, ValidationFailed, Conflict."""
     payment = load(services, owner, request_id)
-    operation = rules.operation_of(payment, kind, asked, services.settings.escrow_contracts)
+    operation = rules.operation_of(payment, kind, asked, own_addresses(services))
     pending = reserve(payment, operation, services.clock())
     if isinstance(pending, Refusal):
         rules.raise_refusal(pending, kind)

@@ -17,7 +17,7 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.relayer.rules import SENT_BEFORE
 
 if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
+    from chalicelib.chains.catalogue.recipients import OwnAddresses
 
 SUBMITTED_WITHIN = timedelta(hours=1)
 """How long it is tried to submit an operation, such as while the service's account cannot pay for gas."""
@@ -102,8 +102,8 @@ def require_payer(payment: CommercePayment) -> str:
     return payment.payer
 
 
-def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked, escrows: "Escrows") -> Operation:
-    """What is asked for as an operation of the ledger; `escrows` are contracts that receive nothing. Raises
+def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked, own: "OwnAddresses") -> Operation:
+    """What is asked for as an operation of the ledger; `own` are addresses that receive nothing. Raises
     ValidationFailed for an address that is none, and as `payer_of` if it takes a payer's tokens."""
     takes = BY_KIND[kind]
     amount = BaseUnits(asked.amount) if asked.amount is not None else None
@@ -121,7 +121,7 @@ def operation_of(payment: CommercePayment, kind: OperationKind, asked: Asked, es
 
     receiver = asked.fee_receiver
     if receiver is not None:
-        receiver = parse_field(("feeReceiver",), lambda text: parse_recipient(text, "evm", escrows), receiver)
+        receiver = parse_field(("feeReceiver",), lambda text: parse_recipient(text, "evm", own), receiver)
     fee_bps = payment.min_fee_bps if asked.fee_bps is None else asked.fee_bps
     return replace(operation, fee_bps=fee_bps, fee_receiver=receiver)
 

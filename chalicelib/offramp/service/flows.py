@@ -121,11 +121,16 @@ def _renew_order(services: Services, request: Request, order: Order, amount: Bas
     if is_same or request.paid or order.paid_at is not None:
         return request
     found = _put(services, request, order.user_id, order.details_id, amount)
-    escrows = services.settings.escrow_contracts
-    if not orders.is_of(order, found) or orders.deposit_address(request, found, escrows) != request.payee:
+    if not orders.is_of(order, found) or _deposit_address(services, request, found) != request.payee:
         raise ProviderUnavailable("the order has another bank account or deposit address than before")
     take(services, found)
     return request
+
+
+def _deposit_address(services: Services, request: Request, found: ProviderOrder) -> str:
+    from chalicelib.platform.own_accounts.flows import own_addresses  # the worker checks no addresses
+
+    return orders.deposit_address(request, found, own_addresses(services))
 
 
 def _order_payout(
@@ -135,7 +140,7 @@ def _order_payout(
     rules.check_unpaid(request)
     found = _put(services, request, payer.user_id, account.details_id, amount)
     rules.check_same(found.user_id, found.account_id, payer, account)
-    address = orders.deposit_address(request, found, services.settings.escrow_contracts)
+    address = _deposit_address(services, request, found)
     return _store_deposit(services, request.request_id, payer, account, found, address)
 
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.money import BaseUnits, format_amount
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.offramp.core.records import Order, order_id_of
 from chalicelib.offramp.core.rules import OrderReport
@@ -16,9 +15,6 @@ from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import currency_of
 from chalicelib.platform.outbound.compliance import NewOrder, ProviderOrder, ProviderUnavailable
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 _CODE = re.compile("[a-z][a-z0-9_]{0,39}")
 
@@ -76,9 +72,9 @@ def is_of(order: Order, found: ProviderOrder) -> bool:
     return (order.order_id, order.user_id, order.details_id) == (found.order_id, found.user_id, found.account_id)
 
 
-def deposit_address(request: Request, found: ProviderOrder, escrows: "Escrows") -> str:
+def deposit_address(request: Request, found: ProviderOrder, own: OwnAddresses) -> str:
     """Raises ProviderUnavailable if tokens that are sent to the address on the request's network would be lost."""
     try:
-        return parse_recipient(found.deposit_address, family_of(currency_of(request)), escrows)
+        return parse_recipient(found.deposit_address, family_of(currency_of(request)), own)
     except BadRequest as error:
         raise ProviderUnavailable(f"the deposit address cannot be paid: {error.message}") from None

@@ -78,7 +78,7 @@ def build_link(
 ) -> PayableLink:
     """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
     requested, family = Fee(draft.fee_percentage, draft.fee_address), family_of(targets[0].token)
-    fee = fees.resolve(requested, owner.settings.fee, family, terms.requests.escrows)
+    fee = fees.resolve(requested, owner.settings.fee, family, terms.requests.own)
     token = ids.link_token(now, entropy, owner.sandbox)
     link = Link(
         token=token,

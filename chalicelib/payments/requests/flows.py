@@ -27,6 +27,7 @@ from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.ownership import check_changes, sees
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Add, Write, WriteConflict
@@ -212,7 +213,7 @@ def check_fee_addresses(services: Services, charged: Iterable[tuple[Request, Fee
 def terms_of(services: Services) -> Terms:
     """The deployment's settings for new requests."""
     settings = services.settings
-    return Terms(settings.interop_checksum == "strict", conversion_facts(services), settings.escrow_contracts)
+    return Terms(settings.interop_checksum == "strict", conversion_facts(services), own_addresses(services))
 
 
 def bound_destination(services: Services, owner: Owner) -> Destination | None:

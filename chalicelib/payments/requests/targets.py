@@ -1,6 +1,5 @@
 """Targets: what is to be paid to whom in which token, as sent and checked."""
 
-from typing import TYPE_CHECKING
 
 from chalicelib.base import money
 from chalicelib.base.errors import BadRequest, Forbidden, Problem, ValidationFailed
@@ -9,14 +8,11 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.chains.catalogue.conversions import on_chain_units
 from chalicelib.chains.catalogue.interop import Destination, parse_destination_id
 from chalicelib.chains.catalogue.networks import network_of_chain
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, token_at, token_with_id
 from chalicelib.payments.currencies.rules import ConversionFacts, way_of
 from chalicelib.payments.requests.field_problems import Path, parse_field, refuse_field
 from chalicelib.payments.requests.records import PayeeName
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 LARGEST_CONVERTED = 2**128 - 1
 """The largest amount of an invoice that is converted, in its units: at any rate it fits in the 256 bits of a token."""
@@ -47,7 +43,7 @@ class Terms:
 
     strict_checksum: bool
     conversions: ConversionFacts
-    escrows: "Escrows"
+    own: OwnAddresses
 
 
 @frozen
@@ -77,7 +73,7 @@ def resolve(item: Item, path: Path, terms: Terms, bound: Destination | None) -> 
     else:
         payee, token, invoice = _from_fields(item, path, terms)
     where = (*path, "payee" if item.destination_id is None else "destinationId")
-    address = parse_field(where, lambda text: parse_recipient(text, family_of(token), terms.escrows), payee)
+    address = parse_field(where, lambda text: parse_recipient(text, family_of(token), terms.own), payee)
     if bound is not None and Destination(address, token.chain_id, token.address) != bound:
         raise Forbidden("Destination does not match the configured payment destination.")
     amount = parse_field((*path, "amount"), lambda text: _amount(text, token, invoice), item.amount)

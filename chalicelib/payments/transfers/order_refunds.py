@@ -26,6 +26,7 @@ from chalicelib.payments.requests.rules import currency_of
 from chalicelib.payments.transfers import refund_offers
 from chalicelib.payments.transfers.flows import store_refunds
 from chalicelib.payments.transfers.refund_offers import RefundOffer
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 
 MAX_RECEIPTS = 50
@@ -157,6 +158,6 @@ def _parse_amount(amount: str, decimals: int) -> BaseUnits:
 
 def _address(services: Services, text: str, family: str) -> str:
     try:
-        return parse_recipient(text, family, services.settings.escrow_contracts)
+        return parse_recipient(text, family, own_addresses(services))
     except BadRequest as error:
         raise BadRequest(f"to: {error.message}") from None

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.accounts.client_ids.rules import ClientIdSettings, apply_settings, new_client_id
-from chalicelib.base.addresses import ZERO_ADDRESS
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes
 from chalicelib.base.errors import BadRequest
 from chalicelib.platform.access.credentials.records import ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -40,6 +40,7 @@ def test_a_new_client_id_is_active_without_label_and_domains_unless_they_are_giv
 @pytest.mark.parametrize("name", CONTRACTS.names)
 def test_a_contract_that_only_a_setting_of_the_deployment_names_is_no_payee_nor_fee_address(name: str) -> None:
     address = CONTRACTS.names[name]
+    own = {address_bytes(address): f"the contract of {name}"}
     wanted: tuple[tuple[str, ClientIdSettings], ...] = (
         ("allowedPayees", {"allowed_payees": [address.lower()]}),
         ("feeAddress", {"fee_percentage": "1", "fee_address": address}),
@@ -48,9 +49,9 @@ def test_a_contract_that_only_a_setting_of_the_deployment_names_is_no_payee_nor_
     for field, settings in wanted:
         assert made(settings), "without that setting it is an address like others"
         with pytest.raises(BadRequest, match=rf"^{field}.*is the contract of {name}, "):
-            new_client_id("acct", settings, {"sepolia": CONTRACTS}, START, entropy())
+            new_client_id("acct", settings, own, START, entropy())
         with pytest.raises(BadRequest, match=rf"^{field}.*is the contract of {name}, "):
-            apply_settings(made({}), settings, {"sepolia": CONTRACTS}, LATER)
+            apply_settings(made({}), settings, own, LATER)
 
 
 def test_domains_are_stored_as_browsers_send_them_and_once() -> None:

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.platform.access.people.records import Role
+from chalicelib.platform.own_accounts.records import Sender
+from chalicelib.platform.own_accounts.store import senders
 from chalicelib.platform.storage.store import Delete
-from chalicelib.relayer.records import RelayerProgress, Sender
-from chalicelib.relayer.store import senders
+from chalicelib.relayer.records import RelayerProgress
 from tests.support.client import Shop
 from tests.support.opened import by_session
 from tests.support.running import running

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.base.addresses import ZERO_ADDRESS, tron_address_of
+from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, tron_address_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.chains.calldata.wallets.erc6492 import SENDER
 from chalicelib.chains.catalogue.contracts import address_of, contracts_on
@@ -97,5 +97,8 @@ def test_a_wallet_is_returned_in_its_canonical_spelling() -> None:
 def test_a_contract_that_only_the_setting_names_is_refused_by_its_name(name: str) -> None:
     address = CONTRACTS.names[name]
     assert parse_recipient(address, "evm", {}) == address
+    own = {address_bytes(address): f"the contract of {name}"}
     with pytest.raises(BadRequest, match=f"is the contract of {name}, .*funds sent there are lost"):
-        parse_recipient(address.lower(), "evm", {"sepolia": CONTRACTS})
+        parse_recipient(address.lower(), "evm", own)
+    with pytest.raises(BadRequest, match=f"is the contract of {name}, "):
+        parse_recipient(tron_address_of(address_bytes(address)), "tron", own)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import address_bytes
 from chalicelib.base.errors import Conflict, Forbidden, ValidationFailed
 from chalicelib.base.money import BaseUnits
 from chalicelib.commerce.core.expiry import has_expired
@@ -130,7 +131,7 @@ def test_a_charge_and_a_capture_have_the_fee_that_was_sent_or_the_least_one() ->
     for kind in (OperationKind.CAPTURE, OperationKind.CHARGE):
         with pytest.raises(ValidationFailed, match="is the contract of AuthCaptureEscrow"):
             sent = Asked(30, BUYER, fee_bps=250, fee_receiver=CONTRACTS.escrow)
-            rules.operation_of(terms, kind, sent, {"sepolia": CONTRACTS})
+            rules.operation_of(terms, kind, sent, {address_bytes(CONTRACTS.escrow): "the contract of AuthCaptureEscrow"})
 
 
 def test_a_void_has_the_merchants_reason_and_a_refund_its_amount() -> None:

@@ -10,9 +10,10 @@ from playwright.sync_api import expect
 
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.people.records import Role
+from chalicelib.platform.own_accounts.records import Sender
+from chalicelib.platform.own_accounts.store import senders
 from chalicelib.platform.storage.store import Delete
-from chalicelib.relayer.records import RelayerProgress, Sender
-from chalicelib.relayer.store import senders
+from chalicelib.relayer.records import RelayerProgress
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person, StoredEvents

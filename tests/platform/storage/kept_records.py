@@ -114,6 +114,7 @@ from chalicelib.platform.access.people.records import Identity, Membership, Memb
 from chalicelib.platform.access.rate_limits.records import Ban
 from chalicelib.platform.access.sessions.records import PresenceProof, Session, SessionKind, SessionPointer
 from chalicelib.platform.emergency_stop.records import Stop
+from chalicelib.platform.own_accounts.records import Sender, Senders
 from chalicelib.platform.privacy.records import PersonKey
 from chalicelib.recurring.records import Commitment, Period, RecurringPayment, RecurringStatus
 from chalicelib.relayer.holdings.records import Holding, HoldingsTotal, Move
@@ -125,8 +126,6 @@ from chalicelib.relayer.records import (
     RelayerAccount,
     RelayerProgress,
     Reverts,
-    Sender,
-    Senders,
     Taking,
 )
 from chalicelib.sandbox.records import (

@@ -1,6 +1,6 @@
 """Platform fees: the fee of a link, and fee plans, which say who pays what in US dollars."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from chalicelib.base import money
 from chalicelib.base.addresses import address_of_family
@@ -8,13 +8,10 @@ from chalicelib.base.errors import BadRequest, Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of, find_tokens, token_with_id
 from chalicelib.payments.links.records import Flow, PayableLink
 from chalicelib.payments.requests.rules import invoice_of
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 Bearer = Literal["payer", "payee"]
 
@@ -44,12 +41,12 @@ class FeePlan:
         return BaseUnits(self.gross + self.charged)
 
 
-def resolve(requested: Fee, client_fee: Fee, family: str, escrows: "Escrows") -> Fee:
+def resolve(requested: Fee, client_fee: Fee, family: str, own: OwnAddresses) -> Fee:
     """The fee of a link on a network of that family: the client id's, or the requested one if that is zero or missing.
 
-    Supplement, 4.6. Normalises addresses. Raises BadRequest, also for `escrows`, which receive nothing (`recipient`).
+    Supplement, 4.6. Normalises addresses. Raises BadRequest, also for `own`, which receive nothing (`parse_recipient`).
     """
-    checked = _check_requested(requested, family, escrows)
+    checked = _check_requested(requested, family, own)
     if not client_fee.is_charged:
         return checked
     assert client_fee.address is not None
@@ -63,7 +60,7 @@ def resolve(requested: Fee, client_fee: Fee, family: str, escrows: "Escrows") ->
     return client_fee
 
 
-def _check_requested(requested: Fee, family: str, escrows: "Escrows") -> Fee:
+def _check_requested(requested: Fee, family: str, own: OwnAddresses) -> Fee:
     """The requested fee, with its address normalised. Raises BadRequest, also for the zero address: the proxies would
     not transfer such a fee (onchain facts, 3.1)."""
     if requested.percentage is not None:
@@ -73,7 +70,7 @@ def _check_requested(requested: Fee, family: str, escrows: "Escrows") -> Fee:
     if requested.address is None:
         return requested
     try:
-        return Fee(requested.percentage, parse_recipient(requested.address, family, escrows))
+        return Fee(requested.percentage, parse_recipient(requested.address, family, own))
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 

@@ -188,7 +188,7 @@ def _network_and_token(draft: PayoutDraft) -> tuple[Network, Token]:
 
 
 def _address(name: str, text: str, chain: Network, terms: Terms) -> str:
-    return parse_field((name,), lambda text: parse_recipient(text, chain.family, terms.requests.escrows), text)
+    return parse_field((name,), lambda text: parse_recipient(text, chain.family, terms.requests.own), text)
 
 
 def _check_signed_in(creator: str, wallet: Wallet, chain: Network) -> None:

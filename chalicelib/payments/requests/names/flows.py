@@ -27,6 +27,7 @@ from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.access.rate_limits.rules import name_window, share_of
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 
 MAINNET = "mainnet"
@@ -143,7 +144,7 @@ def _by_node(services: Services, node: EvmChain, name: str, network: str, deadli
     if address is None:
         raise BadRequest(f"has no address in ENS for {network}; check how it is written, or {ADVICE}")
     try:
-        parse_recipient(address, "evm", services.settings.escrow_contracts)
+        parse_recipient(address, "evm", own_addresses(services))
     except BadRequest as error:
         raise BadRequest(f"resolves to {address}, which {error.message}; {ADVICE}") from None
     return address, _names_itself(services, node, address, coin, name, deadline)

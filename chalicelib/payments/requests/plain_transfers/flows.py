@@ -14,6 +14,7 @@ from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.own_accounts.flows import own_addresses
 from chalicelib.platform.services import Services
 
 CACHED_FOR = timedelta(minutes=1)
@@ -34,7 +35,7 @@ def with_address(
             return request
         rules.check_may_ask(owner)
     is_public = owner.mode is Mode.CLIENT_ID
-    made = rules.with_address(request, fee, path, services.settings.escrow_contracts, is_public=is_public)
+    made = rules.with_address(request, fee, path, own_addresses(services), is_public=is_public)
     counts = _counts(services, request.network)
     reason = rules.none_left(counts, owner.account_id, is_public)
     if reason is not None:

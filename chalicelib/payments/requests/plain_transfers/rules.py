@@ -3,13 +3,12 @@
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import hex_address
 from chalicelib.base.errors import BadRequest, Forbidden
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.plain_transfers import PlainTransferTerms, plain_transfer_address
-from chalicelib.chains.catalogue.recipients import parse_recipient
+from chalicelib.chains.catalogue.recipients import OwnAddresses, parse_recipient
 from chalicelib.chains.catalogue.tokens import Token, family_of
 from chalicelib.payments.requests.field_problems import Path, refuse_field
 from chalicelib.payments.requests.plain_transfers.records import PlainTransfer, WatchedAddress
@@ -18,9 +17,6 @@ from chalicelib.payments.requests.references import reference_topic
 from chalicelib.payments.requests.rules import currency_of, remaining
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.access.modes import Mode
-
-if TYPE_CHECKING:
-    from chalicelib.chains.catalogue.escrows import Escrows
 
 WATCHED_FOR = timedelta(days=90)
 FIELD = "plainTransfer"
@@ -52,9 +48,9 @@ def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: boo
     return None
 
 
-def with_address(request: Request, fee: Fee, path: Path, escrows: "Escrows", *, is_public: bool = False) -> Request:
+def with_address(request: Request, fee: Fee, path: Path, own: OwnAddresses, *, is_public: bool = False) -> Request:
     """The request with an address for plain transfers. `fee` is what each payment from it pays, for its whole amount;
-    `escrows` are contracts that receive nothing (`recipient`).
+    `own` are addresses that receive nothing (`parse_recipient`).
 
     Raises ValidationFailed, which says why it cannot have one.
     """
@@ -62,11 +58,11 @@ def with_address(request: Request, fee: Fee, path: Path, escrows: "Escrows", *, 
     if reason is not None:
         raise refuse_field((*path, FIELD), reason)
     charged = fee.on(request.amount)
-    receiver = _receiver(fee, currency_of(request), escrows) if charged else None
+    receiver = _receiver(fee, currency_of(request), own) if charged else None
     terms = _terms(request, charged, receiver)
     until = request.created_at + WATCHED_FOR
-    own = PlainTransfer(plain_transfer_address(terms), until, charged, receiver, is_public)
-    return replace(request, plain_transfer=own)
+    made = PlainTransfer(plain_transfer_address(terms), until, charged, receiver, is_public)
+    return replace(request, plain_transfer=made)
 
 
 def refusal(request: Request) -> str | None:
@@ -115,10 +111,10 @@ def amount_to_send(request: Request) -> BaseUnits:
     return BaseUnits(left + own.fee_amount) if left and own is not None else BaseUnits(0)
 
 
-def _receiver(fee: Fee, token: Token, escrows: "Escrows") -> str:
+def _receiver(fee: Fee, token: Token, own: OwnAddresses) -> str:
     assert fee.address is not None, "a fee is charged only with an address"
     try:
-        return parse_recipient(fee.address, family_of(token), escrows)
+        return parse_recipient(fee.address, family_of(token), own)
     except BadRequest as error:
         raise BadRequest(f"feeAddress: {error.message}") from None
 
