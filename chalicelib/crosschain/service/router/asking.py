@@ -8,6 +8,7 @@ from chalicelib.base.parallel import run_within
 from chalicelib.crosschain.service.router import circuit as circuits
 from chalicelib.crosschain.service.router.records import RouterCircuit
 from chalicelib.crosschain.service.router.rules import Purpose
+from chalicelib.platform.access.rate_limits.flows import uncount
 from chalicelib.platform.access.rate_limits.rules import Window, seconds_until
 from chalicelib.platform.access.rate_limits.store import count
 from chalicelib.platform.outbound.lifi import QuoteCall, RouterRefused, RouterStep, RouterUnavailable
@@ -28,10 +29,11 @@ def ask(
     circuit: RouterCircuit | None,
     now: datetime,
 ) -> list[Answer]:
-    """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked.
+    """The answer to each question, RouterUnavailable if there is none within ROUTER_SECONDS or it was not asked. Of
+    several that do not fit into the quota the first is asked.
 
-    Three calls to DynamoDB, four if the account's own questions are used up, and one more before and after if the
-    circuit is or was not closed.
+    Three calls to DynamoDB, four if the account's own question is used up, and one more before and after if the circuit
+    is or was not closed. What does not fit takes as many again.
     """
     wait = circuits.time_closed(circuit, now)
     if wait is not None:
@@ -43,12 +45,16 @@ def ask(
         except WriteConflict:
             return _not_asked(questions, "another process probes", _LEASE_SECONDS)
     asked = questions[:1] if probe is not None else questions
+    rest = "another question probes", _LEASE_SECONDS
     refused = _seconds_to_wait(services, len(asked), purpose, now)
     if refused is not None:
-        return _not_asked(questions, "the quota is used up", refused)
+        rest = "the quota is used up", refused
+        if len(asked) == 1 or _seconds_to_wait(services, 1, purpose, now) is not None:
+            return _not_asked(questions, *rest)
+        asked = asked[:1]
     answers = _answers(services, asked)
     _learn(services, circuit, answers)
-    return answers + _not_asked(questions[len(asked) :], "another question probes", _LEASE_SECONDS)
+    return answers + _not_asked(questions[len(asked) :], *rest)
 
 
 def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) -> list[Answer]:
@@ -56,16 +62,29 @@ def _not_asked(questions: Sequence[QuoteCall], reason: str, retry_after: int) ->
 
 
 def _full_window(services: Services, questions: int, purpose: Purpose, now: datetime) -> Window | None:
-    """Counts questions against the quotas. Returns the window in which they do not fit, None if they may be asked.
+    """Counts questions against the quotas, or none of them. Returns the window in which they do not fit, None if they
+    may be asked.
 
     Raises Throttled as `count` does.
     """
-    limits = circuits.quotas(services.router.has_key, purpose, now)
-    if count(services.store, limits.link, questions) is None:
-        return limits.link
-    if count(services.store, limits.own, questions) is None and count(services.store, limits.shared, questions) is None:
-        return limits.shared
-    return limits.router if count(services.store, limits.router, questions) is None else None
+    limits, counted = circuits.quotas(services.router.has_key, purpose, now), list[Window]()
+
+    def fits(window: Window) -> bool:
+        if count(services.store, window, questions) is None:
+            return False
+        counted.append(window)
+        return True
+
+    if not fits(limits.link):
+        full = limits.link
+    elif not fits(limits.own) and not fits(limits.shared):
+        full = limits.shared
+    elif not fits(limits.router):
+        full = limits.router
+    else:
+        return None
+    uncount(services, *counted, units=questions)
+    return full
 
 
 def _seconds_to_wait(services: Services, questions: int, purpose: Purpose, now: datetime) -> int | None:

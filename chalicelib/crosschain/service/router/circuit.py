@@ -21,6 +21,8 @@ PROBE_LEASE = timedelta(seconds=15)
 QUESTIONS, SECONDS = 75, 2 * 3600
 """How many questions the router answers in how long without a key."""
 QUESTIONS_WITH_KEY, SECONDS_WITH_KEY = 100, 60
+ACCOUNTS = 50
+"""How many accounts have a question of their own in each window, whatever others ask."""
 
 
 def time_closed(circuit: RouterCircuit | None, now: datetime) -> timedelta | None:
@@ -61,8 +63,8 @@ class Quotas:
     """The windows in which all containers together count their questions.
 
     Anybody who has a link can ask for any wallet, and anybody can open accounts. So one link or request may ask a third
-    of the questions, and each account has `own` ones, a tenth; only what does not fit into these is `shared` by all
-    accounts, which is half. `router` is what the router itself answers.
+    of the questions, and ACCOUNTS of them are kept: each account has its `own` one first, and only further ones are of
+    those that are `shared` by all. `router` is what the router itself answers.
     """
 
     link: Window
@@ -76,7 +78,7 @@ def quotas(has_key: bool, purpose: Purpose, now: datetime) -> Quotas:
     limit, seconds = (QUESTIONS_WITH_KEY, SECONDS_WITH_KEY) if has_key else (QUESTIONS, SECONDS)
     return Quotas(
         link=window("router_payment", purpose.name, limit // 3, seconds, now),
-        own=window("router_account", purpose.account_id, limit // 10, seconds, now),
-        shared=window("router_shared", ROUTER, limit // 2, seconds, now),
+        own=window("router_account", purpose.account_id, 1, seconds, now),
+        shared=window("router_shared", ROUTER, limit - ACCOUNTS, seconds, now),
         router=window("router", ROUTER, limit, seconds, now),
     )

@@ -75,7 +75,7 @@ def test_a_failure_of_a_probe_opens_it_again_however_few_there_were() -> None:
 @pytest.mark.parametrize(("has_key", "limit", "seconds"), [(False, 75, 7200), (True, 100, 60)])
 def test_the_quota_is_that_of_the_router(has_key: bool, limit: int, seconds: int) -> None:
     windows = windows_of(has_key, "acct", "link", START)
-    assert [window.limit for window in windows] == [limit // 3, limit // 10, limit // 2, limit]
+    assert [window.limit for window in windows] == [limit // 3, 1, limit - 50, limit]
     assert {window.seconds for window in windows} == {seconds}
     for place, window in enumerate(windows):
         before, after = (windows_of(has_key, "acct", "link", at)[place] for at in (window.ends_at - SECOND, window.ends_at))
