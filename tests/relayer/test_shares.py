@@ -586,6 +586,53 @@ def test_a_thousand_wallets_with_schedules_cost_one_reverted_call_each_in_a_day_
     assert any(len(set(each)) < len(each) for each in reverted.values()), "what has succeeded allows several at once"
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), follows=st.sampled_from([0.2, 0.5, 0.9]), hours=st.sampled_from([1, 6, 11]))
+def test_wallets_that_mix_calls_of_all_kinds_cost_one_reverted_call_each_in_a_day_beside_what_they_pay_for(
+    seed: int, follows: float, hours: int
+) -> None:
+    """Calls of payrolls and others, each after any earlier one that the wallet likes, reverted as it likes.
+
+    A call that was reverted and that the next one follows, which succeeds, is part of that payment: it costs less than
+    if both had succeeded. Beside those a wallet costs one in a day, one at first, and one for each four that succeed.
+    """
+    chance, numbers = random.Random(seed), itertools.count()
+    account, known = RelayerAccount("base", PAYEE, 0, "", BaseUnits(0)), dict[str, Reverts]()
+    made = dict[str, list[tuple[datetime, RelayedTransaction, CallStatus]]]()
+    wallets = {f"0x{number:040x}": chance.choice([0.1, 0.5, 0.9, None]) for number in range(12)}
+
+    def call_of(wallet: str) -> Call:
+        earlier = [each.call_key for _, each, _ in made.get(wallet, ())[-3:]]
+        named = known.get(payer_name(wallet))
+        earlier += [*named.open_calls, named.reverted_call or "-"] if named is not None else []
+        key = chance.choice(earlier) if earlier and chance.random() < follows else None
+        arguments: Any = {"account_id": "shop", "payers": (wallet,), "many_open": chance.random() < 0.5, "follows": key}
+        return Call(f"call/{next(numbers)}", "base", PAYEE, wallet, 0, GAS, **arguments)
+
+    for turn in range(24):
+        now, transactions = START + timedelta(hours=hours * turn), list[RelayedTransaction]()
+        for wallet in wallets:
+            for _ in range(chance.randint(1, 4)):
+                limits = Limits(Budget(10**9, 10**30), {}, {}, known)
+                reserved = reservations.reserve(account, [(call_of(wallet), DRY)], READING, limits, now)
+                account, transactions = reserved.account, [*transactions, *reserved.transactions]
+                known |= {each.account_id: each for each in reserved.payers}
+        chance.shuffle(transactions)
+        for each in transactions:
+            (name,), share = each.payers, wallets[each.data]
+            is_reverted = chance.random() < share if share is not None else each.follows is None
+            status = CallStatus.REVERTED if is_reverted else CallStatus.SUCCEEDED
+            made.setdefault(each.data, []).append((now, each, status))
+            known[name] = after_outcome(known[name], name, each, status, now) or known[name]
+    for ended in made.values():
+        reverted = {each.call_key: at for at, each, status in ended if status is CallStatus.REVERTED}
+        succeeded = [(at, each) for at, each, status in ended if status is CallStatus.SUCCEEDED]
+        alone = sorted(at for key, at in reverted.items() if key not in {each.follows for _, each in succeeded})
+        if alone:
+            paid = sum(at < alone[-1] for at, _ in succeeded)
+            assert len(alone) <= 2 + (alone[-1] - alone[0]).days + paid // 4
+
+
 def test_a_thousand_wallets_cost_one_reverted_call_each_in_a_day_and_one_more_at_first() -> None:
     """They pay alone and together, as they like, and have their calls reverted, as they like, for six days."""
     world = World(client=object(), relayer_keys={"sepolia": "secret"}, relayer_daily_limits={"sepolia": "100000"})
