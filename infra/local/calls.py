@@ -53,7 +53,8 @@ FLOWS = {
 }
 """What jobs call, and tests call directly: file in chalicelib and name of each flow, and the function that runs it."""
 
-_SANDBOX = "sandbox/flows.py"
+_SANDBOX, _RUNNER = "sandbox/flows.py", "_pytest"
+_API = "api_handler"
 
 
 class Call(NamedTuple):
@@ -163,12 +164,11 @@ def _function() -> str | None:
     """
     frame: FrameType | None = sys._getframe(2)
     in_service, function = False, None
-    while frame is not None:
-        path = _place(frame.f_code.co_filename)
+    while frame is not None and (path := _place(frame.f_code.co_filename)) != _RUNNER:
         if path:
-            if path == _SANDBOX:
-                return "api_handler"
             function = function or _function_of(path, frame.f_code.co_name)
+            if path == _SANDBOX or function == _API:
+                return _API
             in_service = True
         elif in_service and path is None:
             return function
@@ -178,13 +178,15 @@ def _function() -> str | None:
 
 @cache
 def _place(file: str) -> str | None:
-    """The path in chalicelib, None for a file of the tests, "" for any other."""
+    """The path in chalicelib, None for a file of the tests, _RUNNER for one of what runs them, "" for any other."""
     _, inside, path = file.rpartition("/chalicelib/")
-    return path if inside else None if "/tests/" in file else ""
+    if inside:
+        return path
+    return None if "/tests/" in file else _RUNNER if "/_pytest/" in file else ""
 
 
 @cache
 def _function_of(path: str, name: str) -> str | None:
     if path == "platform/http/pipeline.py":
-        return "api_handler"
+        return _API
     return name if name in ACCESS and path.endswith("/jobs.py") else FLOWS.get((path, name))

@@ -131,7 +131,7 @@ class MemoryStore(Store):
     ) -> Iterator[Key]:
         for offset in range(DUE_SHARDS):
             shard = (first_shard + offset) % DUE_SHARDS
-            self._count("Query", f"{cls.KEY.table}/index/by_due")
+            self._count("Query", *(() if offset else (f"{cls.KEY.table}/index/by_due",)))  # recorded once: all are one function's
             waiting = self._due.get((cls.KEY.table, f"{cls.DUE_GROUP}{shard}"))
             if not waiting:
                 continue
@@ -202,7 +202,8 @@ class MemoryStore(Store):
             for index, name in record.listed.items():
                 self._lists[key.table, index, name].pop(record.listed_at)
             self._sorted[key.table, key.pk].remove(key.sk)
-            self._due.get((key.table, _shard(record, key)), {}).pop(key, None)
+            if record.next_due is not None:
+                self._due[key.table, _shard(record, key)].pop(key)
 
     def _count(self, operation: str, *resources: str, calls: int = 1) -> None:
         if calls:
