@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from coincurve import PrivateKey
@@ -22,7 +23,7 @@ class EvmWallet:
 
     @property
     def address(self) -> str:
-        return str(Account.from_key(self.key).address)
+        return _evm_address(self.key)
 
     def sign(self, message: str) -> str:
         return "0x" + Account.sign_message(encode_defunct(text=message), self.key).signature.hex().removeprefix("0x")
@@ -59,6 +60,11 @@ class TronWallet:
     def _sign(self, preimage: bytes) -> str:
         raw = PrivateKey(self.key).sign_recoverable(keccak(preimage), hasher=None)
         return "0x" + (raw[:64] + bytes([27 + raw[64]])).hex()
+
+
+@cache
+def _evm_address(key: bytes) -> str:
+    return str(Account.from_key(key).address)
 
 
 def evm_wallet(name: str = "wallet") -> EvmWallet:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -44,6 +45,7 @@ class Answer:
         return found
 
 
+@cache
 def operation(name: str) -> Operation:
     return next(each for each in OPERATIONS if each.name == name)
 
