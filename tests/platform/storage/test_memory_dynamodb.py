@@ -3,6 +3,7 @@
 Where moto takes what AWS refuses, or answers otherwise, only the local cloud is asked.
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from tests.platform.storage.generated import STEPS, answer, examples, hold_to
 
 TABLE = f"{PREFIX}-payments"
 KB = 1_000
+EXAMPLES = 100 if os.environ.get("CHAOS") else 10
+"""Of the store's operations and of the client's calls, which take a third of a second each."""
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +48,13 @@ def hold_store_to(memory: Any, other: Any, steps: Any) -> None:
     assert records.items(memory) == records.items(other)
 
 
-@settings(max_examples=10)  # a second each; the local cloud is held to by more
+@settings(max_examples=EXAMPLES)
 @given(STEPS)
 def test_any_operations_of_the_store_answer_and_leave_what_they_do_on_moto(memory: Any, moto: Any, steps: Any) -> None:
     hold_store_to(memory, moto, steps)
 
 
-@settings(max_examples=30)
+@settings(max_examples=EXAMPLES)
 @given(STEPS)
 def test_any_operations_of_the_store_answer_and_leave_what_they_do_on_the_local_cloud(memory: Any, local: Any, steps: Any) -> None:
     hold_store_to(memory, local, steps)
@@ -173,7 +176,7 @@ def hold_client_to(memory: Any, other: Any, calls: list[Any], limit: int, is_exa
                 assert [item for page, _, _ in mine for item in page] == [item for page, _, _ in theirs for item in page]
 
 
-@settings(max_examples=25)
+@settings(max_examples=EXAMPLES)
 @given(CALLS, st.integers(1, 4))
 def test_any_calls_answer_and_leave_what_they_do_on_the_local_cloud(memory: Any, local: Any, calls: Any, limit: int) -> None:
     hold_client_to(memory, local, calls, limit, is_exact=True)
