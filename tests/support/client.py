@@ -4,6 +4,8 @@ import http.client
 import io
 import json
 import re
+import select
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -43,11 +45,15 @@ class Reply:
 
 
 class Api:
-    """Requests to the app. Checks request id and rate limit headers of each response and the body of each error."""
+    """Requests to the app. Checks request id and rate limit headers of each response and the body of each error.
+
+    Each thread keeps its connection, as browsers do: a new one for each request takes as long as most answers.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.log = io.StringIO()
+        self._kept = threading.local()
 
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -57,15 +63,25 @@ class Api:
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
             sent.setdefault("content-type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(2))
+        connection = self._connection()
         try:
             connection.request(method, path, body, sent)
             response = connection.getresponse()
             reply = Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
-        finally:
+        except (OSError, http.client.HTTPException):
             connection.close()
+            raise
         self._check(method, path, reply)
         return reply
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """That of this thread, which opens itself; a new one if the app has closed it meanwhile."""
+        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is None:
+            kept = self._kept.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience(2))
+        elif kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
+            kept.close()
+        return kept
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Reply:
         return self.request("GET", path, None, headers)
