@@ -8,7 +8,7 @@ import pytest
 from chalicelib.base.addresses import address_bytes
 from chalicelib.platform.own_accounts.flows import CACHED_FOR, own_addresses
 from chalicelib.platform.services import Services
-from chalicelib.relayer import tracking
+from chalicelib.relayer.tracking import track
 from chalicelib.sandbox.opening import open_sandbox
 from tests.bench.calls import counted
 from tests.fakes.escrows import CONTRACTS
@@ -28,17 +28,17 @@ def another_container(services: Services) -> Services:
 
 def test_the_first_check_after_a_key_was_set_makes_its_account_known(world: World) -> None:
     assert OWN not in own_addresses(world.services)
-    tracking.track(world.services, "sepolia")
+    track(world.services, "sepolia")
     assert own_addresses(another_container(world.services))[OWN] == "an account of this service"
     world.advance(CACHED_FOR.total_seconds())
     assert OWN in own_addresses(world.services)
 
 
 def test_an_account_whose_key_was_replaced_stays_known(world: World) -> None:
-    tracking.track(world.services, "sepolia")
+    track(world.services, "sepolia")
     keys: object = PlainSigningKeys("another")
     world.services = replace(world.services, signing_keys=keys)
-    tracking.track(world.services, "sepolia")
+    track(world.services, "sepolia")
     found = own_addresses(another_container(world.services))
     assert OWN in found and len([each for each in found.values() if each == "an account of this service"]) == 2
 
@@ -51,7 +51,7 @@ def test_the_contracts_of_the_setting_are_named(world: World) -> None:
 
 
 def test_a_sandbox_has_the_addresses_of_the_live_service(world: World) -> None:
-    tracking.track(world.services, "sepolia")
+    track(world.services, "sepolia")
     inside = open_sandbox(world.services, world.account_id)
     assert own_addresses(inside) == own_addresses(another_container(world.services))
     assert OWN in own_addresses(inside)
