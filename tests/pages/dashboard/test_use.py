@@ -236,7 +236,7 @@ def test_a_key_is_shown_once_and_revoked_by_its_name(new_person: NewPerson) -> N
     person.fill("Name", "Checkout").page.get_by_label("secure_payments:write").check()
     person.click("Create key").sees("It is shown only this once")
     key = person.page.locator("dialog code").inner_text()
-    person.click("Close").sees("Checkout").sees("secure_payments:write")
+    person.click("Close").sees("Checkout").sees("secure_payments: write")
     assert key not in person.page.content()
     person.click("Revoke").sees("Servers that use Checkout are refused from now on")
     person.page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
