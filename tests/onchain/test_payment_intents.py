@@ -272,6 +272,24 @@ def test_a_wallet_that_behaves_while_gas_costs_nothing_is_refused_before_anythin
     assert shop.load(intent).stage is Stage.OFFERED and not shop.loaded().is_executed
 
 
+@pytest.mark.parametrize("has_permit", [False, True])
+def test_a_key_whose_delegate_behaves_while_gas_costs_nothing_is_refused_before_anything_is_sent(
+    shop: Shop, has_permit: bool
+) -> None:
+    """EIP-7702: neither for the payment nor for an approval that is signed, whose owner has code."""
+    if has_permit:
+        shop.has_permits()
+    shop.base.rpc("anvil_setCode", PLACE, BURNS_WHERE_GAS_COSTS)
+    shop.base.rpc("anvil_setCode", shop.payer, "0xef0100" + PLACE[2:])
+    for _ in range(4):
+        intent = shop.offer()
+        approval = (shop.approval(intent),) if has_permit else ()
+        with pytest.raises(BadRequest, match="signed"):
+            shop.accept(intent, shop.signature(intent), *approval)
+        assert shop.load(intent).stage is Stage.OFFERED and not shop.loaded().is_executed
+    assert relayer_store.transactions_from(shop.services.store, "base", shop.executor, 0, 10) == ()
+
+
 def test_a_wallet_that_changes_after_every_dry_run_burns_no_more_than_the_limit_that_was_counted(shop: Shop) -> None:
     contract_wallet(shop, SAYS_YES)
     shop.accept(shop.offer(PLACE), b"\x01" * 65)
