@@ -19,13 +19,12 @@ def each_done(act: Callable[[A], T], arguments: Sequence[A], at_once: int) -> li
     """
     if len(arguments) < 2 or at_once < 2:
         return [act(each) for each in arguments]
-    from concurrent.futures import wait  # most processes do one thing after the other
-
     others = [_pool(at_once - 1).submit(act, each) for each in arguments[1:]]
     try:
         first = act(arguments[0])
     finally:
-        wait(others)
+        for each in others:
+            each.exception()  # waits
     return [first, *(each.result() for each in others)]
 
 

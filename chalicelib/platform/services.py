@@ -91,7 +91,8 @@ class Services:
 
 def assemble(settings: Settings) -> Services:
     """The services of a process, by its settings. Adapters open their clients on first use."""
-    log, prefix = Logger(service="payment-requests", level=settings.log_level), settings.resource_prefix
+    prefix = settings.resource_prefix
+    log = Logger(service="payment-requests", level=settings.log_level, json_deserializer=str)  # messages are no JSON
     metrics = Metrics(prefix)
     log.addHandler(LineCounter(metrics))
     secrets = Secrets(f"alias/{prefix}-secrets", settings.rpc_urls_secret, _now, log)

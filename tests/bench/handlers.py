@@ -92,7 +92,7 @@ class _Body(io.BytesIO):
 
 def _figures(name: str, recording: Recording, deployment: Deployment) -> list[Figure]:
     event, client, plain = recording.event, deployment.services.store.client, boto3.client("dynamodb")
-    bare_app = _bare(recording, plain)
+    bare_app = bare_route(recording, plain)
 
     def call_app() -> Any:
         return deployment.app(event, None)
@@ -117,7 +117,7 @@ def _figures(name: str, recording: Recording, deployment: Deployment) -> list[Fi
     ]
 
 
-def _bare(recording: Recording, client: Any) -> Chalice:
+def bare_route(recording: Recording, client: Any) -> Chalice:
     """An app whose one route makes the recorded calls, one after the other, and returns the recorded body."""
     app, event = Chalice(app_name="bare", env={}), recording.event
 

@@ -11,6 +11,7 @@ put its 20 bytes (without the prefix 0x41) into the binary.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from chalicelib.base.addresses import address_bytes, address_of_family, same_address
 from chalicelib.base.errors import BadRequest
@@ -60,6 +61,7 @@ def destination_id(destination: Destination) -> str:
     return f"{interop_address(destination.wallet, destination.chain_id)}:{destination.token_address}"
 
 
+@lru_cache(maxsize=1_000)
 def interop_address(wallet: str, chain_id: int) -> str:
     """`<wallet>@eip155:<chain id>#<checksum>`, the wallet in EIP-55 or base58. Raises BadRequest for another wallet."""
     wallet = address_of_family(wallet, _family(chain_id))

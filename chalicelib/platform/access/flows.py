@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -30,12 +29,12 @@ def anonymous_caller(
 ) -> Caller:
     """A caller without a credential, identified by address. One read, of the ban, unless `reads_ban` is False."""
     sent_session = credential_rules.credential_hash(session_token) if session_token else None
-    return replace(_at_address(services, ANONYMOUS, origin, ip_address, reads_ban), sent_session=sent_session)
+    return _at_address(services, ANONYMOUS, origin, ip_address, sent_session, reads_ban=reads_ban)
 
 
 def refuse_caller(services: Services, origin: str | None, ip_address: str) -> Caller:
     """A caller whose credential is wrong, identified by address; counted separately from anonymous ones. One read."""
-    return _at_address(services, REFUSED, origin, ip_address, reads_ban=True)
+    return _at_address(services, REFUSED, origin, ip_address)
 
 
 def identify(services: Services, sent: SentCredential, origin: str | None, ip_address: str) -> Caller:
@@ -107,10 +106,20 @@ def page_visitor(services: Services, ip_address: str, purpose: Literal["page", "
     )
 
 
-def _at_address(services: Services, group: str, origin: str | None, ip_address: str, reads_ban: bool) -> Caller:
+def _at_address(
+    services: Services,
+    group: str,
+    origin: str | None,
+    ip_address: str,
+    sent_session: str | None = None,
+    *,
+    reads_ban: bool = True,
+) -> Caller:
     digest = caller_digest(group, ip_address)
-    ban = limit_store.ban(services.store, digest) if reads_ban else None
-    return Caller(Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, *_ban_of(ban))
+    until, version = _ban_of(limit_store.ban(services.store, digest)) if reads_ban else (None, 0)
+    return Caller(
+        Mode.PUBLIC, "", "anonymous", digest, digest, Tier.DEFAULT, origin, until, version, sent_session=sent_session
+    )
 
 
 def _page(services: Services, origin: str | None, ip_address: str) -> Caller:

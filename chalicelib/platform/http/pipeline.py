@@ -99,6 +99,8 @@ def admit(operation: Operation, view: View, services: Services, request: HttpReq
         return _refuse_caller(services, request, error)
     allowances = [count_call(services, caller, operation.rate)] if operation.rate else []
     response = _respond_to_errors(services, lambda: _respond(operation, view, services, caller, request, allowances))
+    if not allowances:
+        return response
     return replace(response, headers={**responses.limit_headers(allowances), **response.headers})
 
 

@@ -56,7 +56,7 @@ def request_of(settings: Settings, request: Any, path_parameters: Mapping[str, s
     many: dict[str, list[str]] = {}
     for name, values in (event.get("multiValueHeaders") or {}).items():
         many.setdefault(name.lower(), []).extend(values)
-    headers = dict(request.headers)
+    headers = {name.lower(): text for name, text in (event["headers"] or {}).items()}
     if "cookie" in many:
         headers["cookie"] = "; ".join(many["cookie"])  # HTTP/2 may split it into several headers (RFC 9113, 8.2.3)
     if "accept" in many:
@@ -80,8 +80,8 @@ def _named_address(settings: Settings, headers: Mapping[str, list[str]]) -> str 
 
     None without such a proxy, or if the header is missing or is not an address. `headers` have lower-case names.
     """
-    values = headers.get(settings.trusted_proxy_header.lower()) or [""]
-    return address_of(values[-1].rpartition(",")[2])
+    values = headers.get(settings.trusted_proxy_header.lower())
+    return address_of(values[-1].rpartition(",")[2]) if values else None
 
 
 def address_of(text: str) -> str | None:

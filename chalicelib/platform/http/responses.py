@@ -23,6 +23,7 @@ _EXPOSED = (
     "date, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"
 )
 _PREFLIGHT_SECONDS = 600
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 @frozen
@@ -45,8 +46,7 @@ class HttpResponse:
 
 def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
     """The result of a view as a response. It is a model, a list of models, or plain JSON values."""
-    text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
-    return HttpResponse(status, text, dict(headers or {}))
+    return HttpResponse(status, _JSON.encode(_plain(value)), dict(headers or {}))
 
 
 def error_response(
@@ -69,9 +69,7 @@ def error_response(
 
 
 def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:
-    """The headers of the rate limit that has the least left; none without a limit."""
-    if not allowances:
-        return {}
+    """The headers of the rate limit that has the least left."""
     allowance = min(allowances, key=lambda each: each.remaining)
     return {
         "RateLimit-Limit": str(allowance.limit),

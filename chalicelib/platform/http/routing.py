@@ -4,6 +4,7 @@ Only the tables of routes are imported at start. The request pipeline, views and
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -41,12 +42,17 @@ def _handler(
     def handle(**path_parameters: str) -> Response:
         from chalicelib.platform.http import pipeline
 
-        view, request = getattr(import_module(api), route.name), _request(app, services(), path_parameters)
+        view, request = _find_view(api, route.name), _request(app, services(), path_parameters)
         if isinstance(route, PageRoute):
             return pipeline.handle_page(route, view, services(), request)
         return pipeline.handle(route, view, services(), request)
 
     return handle
+
+
+@cache
+def _find_view(api: str, name: str) -> Any:
+    return getattr(import_module(api), name)
 
 
 def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) -> None:

@@ -81,10 +81,10 @@ def plan_of(payable: PayableLink) -> FeePlan | None:
     None unless all are invoiced in US dollars, or all in one dollar token.
     """
     link, requests = payable.link, payable.requests
-    invoices = {invoice_of(request) for request in requests}
+    invoices = {invoice.id: invoice for invoice in map(invoice_of, requests)}
     if len(invoices) != 1:
         return None
-    invoice = invoices.pop()
+    (invoice,) = invoices.values()
     if invoice.id != "USD" and not _is_dollar(invoice):
         return None
     gross = BaseUnits(sum(request.amount for request in requests))
