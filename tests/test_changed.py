@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,20 +44,27 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *person, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small project of the same shape, on a branch that begins at main."""
+    folder = tmp_path_factory.mktemp("made")
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text + "\n")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text + "\n")
     for package in ("chalicelib", "infra"):
-        for folder in [tmp_path / package, *(each for each in (tmp_path / package).rglob("*") if each.is_dir())]:
-            (folder / "__init__.py").touch()
-    (tmp_path / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n")
-    git(tmp_path, "init", "--initial-branch=main")
-    commit(tmp_path)
-    git(tmp_path, "checkout", "-b", "mine")
-    return tmp_path
+        for each in [folder / package, *(path for path in (folder / package).rglob("*") if path.is_dir())]:
+            (each / "__init__.py").touch()
+    (folder / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n")
+    git(folder, "init", "--initial-branch=main")
+    commit(folder)
+    git(folder, "checkout", "-b", "mine")
+    return folder
+
+
+@pytest.fixture
+def checkout(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return shutil.copytree(made, tmp_path / "checkout")
 
 
 def commit(folder: Path) -> None:
