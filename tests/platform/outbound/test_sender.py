@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
@@ -389,6 +390,50 @@ def test_the_body_of_a_redirect_that_never_ends_is_cut_too(patient: WebhookSende
         assert patient.post(receiver.url, {}, b"{}").status == 302
         assert receiver.finished.wait(patience())
     assert receiver.cut.is_set()
+
+
+def floods(head: bytes, piece: bytes) -> Script:
+    """Sends pieces as fast as they are taken, a gigabyte at most, until none is taken for a second."""
+
+    def script(connection: socket.socket) -> None:
+        connection.settimeout(1)
+        connection.sendall(head)
+        together = piece * max(1, 2**16 // len(piece))
+        for _ in range(2**30 // len(together)):
+            connection.sendall(together)
+
+    return script
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+_HINTS = b"HTTP/1.1 103 Early Hints\r\n" + (b"X-Long: " + b"a" * 65_000 + b"\r\n") * 90 + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(floods(b"HTTP/1.1 200 OK\r\n\r\n", b"a"), id="a body"),
+        pytest.param(floods(_CHUNKED + b"3fffffff\r\n", b"a"), id="a chunk"),
+        pytest.param(floods(_CHUNKED, b"0"), id="the size of a chunk"),
+        pytest.param(floods(_CHUNKED + b"1;", b"a"), id="an extension of a chunk"),
+        pytest.param(floods(_CHUNKED + b"0\r\n", b"X-A: b\r\n"), id="trailers"),
+        pytest.param(floods(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n"), id="headers"),
+        pytest.param(floods(b"HTTP/1.1 200 OK\r\n", b"X"), id="one header"),
+        pytest.param(floods(b"", _HINTS), id="interim answers with six megabytes of headers"),
+    ],
+)
+def test_what_a_receiver_sends_without_end_takes_little_memory(script: Script, sender: WebhookSender) -> None:
+    _adapter_class()
+    tracemalloc.start()
+    try:
+        with Receiver(script) as receiver:
+            answer = sender.post(receiver.url, {}, b"{}")
+            assert receiver.finished.wait(patience())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert receiver.cut.is_set() and len(answer.answer) <= 1024
+    assert peak < 64 * 2**20, "a function that delivers has 512 MB"
 
 
 def test_a_receiver_that_does_not_read_is_cut_off_at_the_deadline(sender: WebhookSender) -> None:
