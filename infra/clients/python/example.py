@@ -5,6 +5,7 @@ HOOK_URL is where the service reaches this machine; locally http://127.0.0.1:<po
 
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlsplit
 
@@ -47,13 +48,13 @@ def main() -> None:
         )
         print("status", client.requests.get(made["requestId"])["status"])
         print("listed", made["requestId"] in [each["requestId"] for each in client.requests.list(limit=1)])
-        print("payments", all(float(payment["amount"]) > 0 for payment in client.payments.list(network="sepolia")))
+        print("payments", all(Decimal(payment["amount"]) > 0 for payment in client.payments.list(network="sepolia")))
         client.requests.cancel(made["requestId"])
         try:
             client.requests.pay(made["requestId"], wallet=PAYEE.lower())
         except Conflict as error:
             print("refused", error.status, bool(error.message), bool(error.request_id))
-        webhook = client.webhooks.create({"url": hook})
+        webhook = client.webhooks.create({"url": hook, "events": ["payment.confirmed"]})
         event = receive(
             urlsplit(hook).port or 80,
             webhook["secret"],

@@ -44,7 +44,7 @@ try {
   if (!(error instanceof Conflict)) throw error;
   console.log("refused", error.status, error.text !== "", error.requestId !== null);
 }
-const webhook = await client.webhooks.create({ url: HOOK_URL });
+const webhook = await client.webhooks.create({ url: HOOK_URL, events: ["payment.confirmed"] });
 const event = receive(Number(new URL(HOOK_URL).port), webhook.secret);
 await client.webhooks.test({ eventType: "payment.confirmed" });
 console.log("event", (await event).event);
