@@ -237,6 +237,8 @@ class Scene:
     says: dict[str, Any] = field(default_factory=dict)
     note: dict[str, Any] | None = None
     noted_under: str = TOKEN
+    token: str = TOKEN
+    """That of the link in the page's URL."""
     is_connected: bool = True
     press: tuple[str, ...] = ()
     waits: bool = False
@@ -261,6 +263,8 @@ def ended_body(status: int, /, **body: Any) -> tuple[int, dict[str, Any]]:
     return status, {"statusCode": status, "message": "told", **redirect, "chain": CHAIN, **body}
 
 
+_OF_TEST = f"test_{TOKEN[::-1]}_{TOKEN}"
+_CRASHED = ended_body(500)
 PAY, EXACT = ("#pay",), ("li:last-child .exact summary",)
 _QUOTED: dict[str, Any] = {"link": (200, _IN_DOLLARS), "pay": (200, _body_of_pay(_IN_DOLLARS, _CONVERSION))}
 _PAID = ended_body(409, requestStatuses=[{"txHash": HASH}])
@@ -342,6 +346,9 @@ SCENES: dict[str, Scene] = {
         is_connected=False,
         press=("#manual summary", "#exchange-address"),
     ),
+    "test": Scene("test", token=_OF_TEST, is_connected=False),
+    "paying-test": Scene("paying-test", token=_OF_TEST, is_connected=False, pay=None, press=("#pay-test",)),
+    "test-failed": Scene("test", token=_OF_TEST, is_connected=False, pay=_CRASHED, press=("#pay-test", ".note.bad")),
     "connecting": Scene("connecting", says={"eth_requestAccounts": HANGS}, is_connected=False, press=(".wallet",)),
     "reading": Scene("reading", pay=None),
     "review": Scene("review"),
