@@ -57,7 +57,7 @@ function problems(body) {
 function sentence(status, body, headers) {
   if (status === 0) return t("problem.away");
   if (status === 429) return t("problem.limited", { seconds: headers?.get("retry-after") ?? "60" });
-  if (status >= 500) return t("problem.service", { id: headers?.get("x-request-id") ?? "" });
+  if (status >= 500) return t("problem.service", { id: headers?.get("x-request-id") ?? t("none") });
   const said = Array.isArray(body?.message) ? problems(body)[0]?.message : body?.message;
   const text = said === "Validation failed" ? (problems(body)[0]?.message ?? said) : (said ?? t("problem.odd"));
   return status === 409 ? t("problem.conflict", { said: text }) : text;
@@ -81,7 +81,8 @@ export const may = (scope) => !scope || (ROLES[me.value?.role] ?? []).includes(s
 /** @param {string} method @param {string} path @param {Options} [options] The body of the response; of a change that waits, its `result` with the `pendingChange`. Throws Problem. */
 export async function call(method, path, options = {}) {
   const response = await respond(method, path, options);
-  const body = response.status === 204 ? null : await response.json();
+  const cutOff = () => { throw new Problem(response.status, {}); };
+  const body = response.status === 204 ? null : await response.json().catch(cutOff);
   if (response.status !== 202 || !body.pendingChange) return body;
   waiting.value = body;
   return { ...body.result, pendingChange: body.pendingChange };
@@ -93,6 +94,7 @@ export const waitsFor = (change) =>
 
 /** @param {string} method @param {string} path @param {Options} [options] @returns {Promise<Response>} */
 export async function respond(method, path, options = {}) {
+  if (method !== "GET" && !options.alone) await checked;
   const response = await send(method, path, options);
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
@@ -104,6 +106,12 @@ export async function respond(method, path, options = {}) {
   }
   throw problem;
 }
+
+/** @type {Promise<unknown>} What changes something waits for it: a check of who is signed in. */
+let checked = Promise.resolve();
+
+/** Checks whether it is still the same person, who may have changed in another window. */
+export const checkMe = () => void (checked = readMe({}).catch(() => {}));
 
 /** @type {Promise<boolean> | null} */
 let pending = null;

@@ -13,20 +13,22 @@ export function useLook(again, ms, deps) {
   }, deps);
 }
 
-/** @param {() => Promise<any>} load @param {unknown[]} deps @returns {{ data: any, problem: any, again: () => void }} What `load` gives. */
-export function useLoad(load, deps) {
-  const [state, set] = useState(/** @type {any} */ ({ data: undefined, problem: undefined }));
+/** @param {() => Promise<any>} load @param {unknown[]} deps @param {boolean} keeps @returns {{ data: any, problem: any, again: () => void }} What `load` gives for these `deps`; while it is read again, what it gave before, and if it `keeps` that also for others. */
+export function useLoad(load, deps, keeps = false) {
+  const [state, set] = useState(/** @type {any} */ ({ deps, data: undefined, problem: undefined }));
   const [turn, again] = useState(0);
+  const isMine = (/** @type {any} */ { deps: of }) => keeps || of.every((/** @type {unknown} */ each, /** @type {number} */ at) => Object.is(each, deps[at]));
+  const dataOf = (/** @type {any} */ old) => (isMine(old) ? old.data : undefined);
   useEffect(() => {
     let isCurrent = true;
-    set((/** @type {any} */ old) => ({ data: old.data, problem: undefined }));
+    set((/** @type {any} */ old) => ({ deps, data: dataOf(old), problem: undefined }));
     load().then(
-      (data) => isCurrent && set({ data, problem: undefined }),
-      (problem) => isCurrent && set((/** @type {any} */ old) => ({ data: old.data, problem })),
+      (data) => isCurrent && set({ deps, data, problem: undefined }),
+      (problem) => isCurrent && set((/** @type {any} */ old) => ({ deps, data: dataOf(old), problem })),
     );
     return () => void (isCurrent = false);
   }, [...deps, turn]);
-  return { ...state, again: () => again((/** @type {number} */ before) => before + 1) };
+  return { data: dataOf(state), problem: isMine(state) ? state.problem : undefined, again: () => again((/** @type {number} */ before) => before + 1) };
 }
 
 /** @param {any} props Shows what `of` (useLoad) has: a problem with a way on, that it is loading, or the children. */

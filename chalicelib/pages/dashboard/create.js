@@ -187,8 +187,13 @@ function Preview({ draft, token, clients }) {
     setPlan(null);
     if (!total || !token || !isInToken || draft.kind === "held") return undefined;
     const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid", ...clientOf(draft) };
-    const timer = setTimeout(() => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then(setPlan, () => setPlan(null)), PREVIEW_MS);
-    return () => clearTimeout(timer);
+    let isCurrent = true;
+    const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then((found) => isCurrent && setPlan(found), () => {});
+    const timer = setTimeout(ask, PREVIEW_MS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
   }, [total, token?.id, draft.kind, draft.clientId, isInToken]);
   const rows = [
     ["network", networkName(draft.network)],

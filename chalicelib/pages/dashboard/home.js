@@ -109,14 +109,14 @@ function Days() {
   const isWhole = whole === days;
   const loaded = useLoad(async () => {
     const from = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
-    if (!isWhole) return readPayments(query({ fromDate: from, limit: MOST_PAYMENTS }));
+    if (!isWhole) return { ...(await readPayments(query({ fromDate: from, limit: MOST_PAYMENTS }))), shownDays: Number(days) };
     const rows = /** @type {any[]} */ ([]);
     await readAll(query({ fromDate: from, limit: PART }), (part) => part.forEach((each) => rows.push(each)));
-    return { rows, next: "" };
-  }, [days, isWhole]);
+    return { rows, next: "", shownDays: Number(days) };
+  }, [days, isWhole], true);
   return html`
     <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ { rows, next }) => {
+      ${(/** @type {any} */ { rows, next, shownDays }) => {
         const currencies = [...new Set(rows.map((/** @type {any} */ row) => row.paymentCurrencyId))];
         const currency = /** @type {string} */ (currencies.includes(chosen) ? chosen : (currencies[0] ?? ""));
         return html`
@@ -134,7 +134,7 @@ function Days() {
                 `}
               </div>
             </div>
-            ${rows.length ? html`<${Bars} rows=${rows} currency=${currency} days=${Number(days)} />` : html`<p class="quietly">${t("volume.none")}</p>`}
+            ${rows.length ? html`<${Bars} rows=${rows} currency=${currency} days=${shownDays} />` : html`<p class="quietly">${t("volume.none")}</p>`}
             ${next && html`
               <p class="hint">${t("volume.part", { count: amount(String(MOST_PAYMENTS)) })}</p>
               <button type="button" class="quiet" disabled=${isWhole} onClick=${() => setWhole(days)}>${t(isWhole ? "busy" : "volume.all")}</button>

@@ -18,13 +18,10 @@ function filters(given) {
 }
 
 /** @param {any} props */
-function Payments({ query: given }) {
-  const values = /** @type {Record<string, string>} */ (Object.fromEntries(given));
-  const [typed, setTyped] = useState(values);
+function Filters({ given }) {
+  const [typed, setTyped] = useState(/** @type {Record<string, string>} */ (Object.fromEntries(given)));
   const apply = async () => go(address("payments", "", Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))));
-  const load = (/** @type {string} */ next) => readPayments(next || query({ ...filters(given), limit: PAGE }));
   return html`
-    <${Title} actions=${html`<${Download} given=${given} />`}>${t("nav.payments")}<//>
     <details class="card filter" open=${given.size > 0}>
       <summary>${t("filter")}</summary>
       <${Form} send=${apply} label=${t("filter.apply")} quiet>
@@ -38,6 +35,15 @@ function Payments({ query: given }) {
       <//>
       ${given.size > 0 && html`<p><${Link} view="payments">${t("filter.clear")}<//></p>`}
     </details>
+  `;
+}
+
+/** @param {any} props */
+function Payments({ query: given }) {
+  const load = (/** @type {string} */ next) => readPayments(next || query({ ...filters(given), limit: PAGE }));
+  return html`
+    <${Title} actions=${html`<${Download} given=${given} />`}>${t("nav.payments")}<//>
+    <${Filters} key=${given.toString()} given=${given} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
       ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
         <div class="links"><${Sums} rows=${rows} />${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}</div>

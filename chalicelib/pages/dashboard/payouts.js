@@ -7,6 +7,7 @@ import { addressProblem } from "./drafts.js";
 import { Link, address, go } from "./route.js";
 import { discoverWallets } from "./proofs.js";
 import { TheLink } from "./requests.js";
+import { requestsOf } from "./terms.js";
 import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./components.js";
 
 const [PAGE, MOST_IN_BATCH] = [25, 30];
@@ -66,11 +67,16 @@ function Of({ wallet, currencies }) {
     const { requests, pagination } = await call("GET", `/v2/request${query(wanted)}&cursor=${encodeURIComponent(cursor)}`);
     return { rows: requests.filter((/** @type {any} */ each) => each.securePaymentToken), next: pagination.nextCursor };
   };
-  /** Payouts of one link are paid together, so they are chosen together. */
-  const choose = (/** @type {any} */ row, /** @type {any[]} */ rows) => (/** @type {boolean} */ isChosen) => {
+  /** Payouts of one link are paid together, so they are chosen together, also those of pages that are not shown. */
+  const choose = (/** @type {any} */ { securePaymentToken: token }) => async (/** @type {boolean} */ isChosen) => {
+    const isOther = (/** @type {any} */ each) => each.securePaymentToken !== token;
     setProblem(null);
-    const others = chosen.filter(({ securePaymentToken }) => securePaymentToken !== row.securePaymentToken);
-    setChosen([...others, ...(isChosen ? rows.filter(({ securePaymentToken }) => securePaymentToken === row.securePaymentToken) : [])]);
+    try {
+      const all = isChosen ? await requestsOf(token) : [];
+      setChosen((/** @type {any[]} */ before) => [...before.filter(isOther), ...all]);
+    } catch (thrown) {
+      setProblem(new Problem(0, { errors: [{ field: token, message: /** @type {Error} */ (thrown).message }] }));
+    }
   };
   const close = (/** @type {() => void} */ again) => () => {
     if (ready.isNew) setChosen([]);
@@ -85,7 +91,7 @@ function Of({ wallet, currencies }) {
           caption=${t("nav.payouts")}
           heads=${[t("payouts.choose"), t("amount"), t("create.recipient"), t("reference"), t("created")]}
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
-            html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row, rows)} problem=${problemOf(problem, row.securePaymentToken)} />`,
+            html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row)} problem=${problemOf(problem, row.securePaymentToken)} />`,
             html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<code title=${row.payee}>${short(row.payee)}</code>`,
             html`<${Name} of=${row.reference ?? t("none")} />`, html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
           ] }))}

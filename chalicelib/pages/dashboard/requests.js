@@ -132,7 +132,7 @@ async function readEvents(id) {
 function Request({ id }) {
   const loaded = useLoad(() => readRequest(id), [id]);
   const state = loaded.data && [loaded.data.request.status, loaded.data.transfers.length, loaded.data.held?.status, loaded.data.held?.updatedAt].join();
-  const told = useLoad(async () => state && readEvents(id), [id, state]);
+  const told = useLoad(async () => state && readEvents(id), [id, state], true);
   const isOver = loaded.data?.request.status === "failed" || Boolean(loaded.problem);
   const changed = useRef({ state: "", at: 0 });
   if (changed.current.state !== state) changed.current = { state, at: Date.now() };
@@ -179,7 +179,7 @@ function Facts({ request, link }) {
   const rows = [
     ["paid", html`<${Money} of=${request.paidAmount} currency=${request.invoiceCurrency} />`],
     ["received", request.receivedAmount !== request.paidAmount && html`<${Money} of=${request.receivedAmount} currency=${request.paymentCurrency} />`],
-    ["refunded", Number(request.refundedAmount) > 0 && html`<${Money} of=${request.refundedAmount} currency=${request.invoiceCurrency} />`],
+    ["refunded", Number(request.refundedAmount) > 0 && html`<${Money} of=${request.refundedAmount} currency=${request.paymentCurrency} />`],
     ["excess", request.excessAmount && html`<${Money} of=${request.excessAmount} currency=${request.invoiceCurrency} />`],
     ["pay.in", request.paymentCurrency !== request.invoiceCurrency && request.paymentCurrency],
     ["reference", request.reference && html`<${Name} of=${request.reference} />`],

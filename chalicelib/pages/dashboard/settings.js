@@ -125,7 +125,8 @@ function SetDestination({ found, wallets, again }) {
   const [wallet, setWallet] = useState(wallets[0].name);
   const currencies = useLoad(() => call("GET", "/v2/currencies"), []);
   const tokens = (currencies.data ?? []).filter((/** @type {any} */ each) => each.type === "ERC20" && each.chainId);
-  const token = tokens.find((/** @type {any} */ each) => each.id === id) ?? tokens[0];
+  const isPresent = (/** @type {any} */ each) => each.address === found?.tokenAddress && String(each.chainId) === String(found?.chainId);
+  const token = tokens.find((/** @type {any} */ each) => each.id === id) ?? tokens.find(isPresent) ?? tokens[0];
   const send = async () => {
     const body = { tokenAddress: token.address, chainId: token.chainId, walletAddress: wallet };
     await call(found ? "PUT" : "POST", "/v1/payee-destination", { body });
@@ -134,10 +135,10 @@ function SetDestination({ found, wallets, again }) {
   return html`
     <section class="card">
       <h2>${t(found ? "payee.change" : "payee.set")}</h2>
-      <${Form} send=${send} label=${t("save")}>
+      <${Loaded} of=${currencies}>${() => html`<${Form} send=${send} label=${t("save")}>
         <${Field} is="select" label=${t("payee.wallet")} value=${wallet} onValue=${setWallet}>${wallets.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.name}>${short(each.name)}</option>`)}<//>
-        <${Field} is="select" label=${t("token")} value=${token?.id} onValue=${setId} problem=${currencies.problem?.message}>${tokens.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.id}>${each.id}</option>`)}<//>
-      <//>
+        <${Field} is="select" label=${t("token")} value=${token?.id} onValue=${setId}>${tokens.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.id}>${each.id}</option>`)}<//>
+      <//>`}<//>
     </section>
   `;
 }

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, word } from "./text.js";
-import { BRAND, call, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
+import { BRAND, call, checkMe, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
 import { Link, address, route } from "./route.js";
 import { Dialog, Failure, Field, Languages, Loaded, useLoad } from "./components.js";
 
@@ -62,17 +62,21 @@ export function App() {
   const read = () => readMe().then(() => setProblem(null), setProblem);
   useEffect(() => {
     void read();
-    const onShown = () => document.visibilityState === "visible" && me.value && !interruption.value && void readMe({}).catch(() => {});
+    const onShown = () => document.visibilityState === "visible" && me.value && !interruption.value && checkMe();
     document.addEventListener("visibilitychange", onShown);
-    return () => document.removeEventListener("visibilitychange", onShown);
+    addEventListener("focus", onShown); // of a window beside another one
+    return () => {
+      document.removeEventListener("visibilitychange", onShown);
+      removeEventListener("focus", onShown);
+    };
   }, []);
   const { view, id, query } = route.value;
-  const known = VIEWS[view];
+  const known = Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined;
   if (problem && me.value === undefined) return html`<main class="entry"><${Failure} problem=${problem} again=${read} /></main>`;
   if (me.value === undefined) return html`<main class="entry"><p class="loading" role="status">${t("loading")}</p></main>`;
   if (known?.isOpen) return html`<${Later} file="entry.js" name=${view} key=${view} />`;
   if (!me.value) return html`<${Later} file="entry.js" name="sign-in" then=${location.href} />`;
-  if (me.value.secondFactorMissing) return html`<${Later} file="entry.js" name="second-factor" />`;
+  if (me.value.secondFactorMissing) return html`<header class="top"><${Person} /></header><${Later} file="entry.js" name="second-factor" /><${Interruption} />`;
   return html`
     <${Frame}>
       ${!known && html`<h1 tabindex="-1">${t("unknown.title")}</h1><p>${t("unknown.text")}</p><p><${Link} view="home">${t("nav.home")}<//></p>`}

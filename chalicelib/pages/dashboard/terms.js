@@ -13,7 +13,7 @@ export async function copyOf(given) {
 }
 
 /** @param {string} token @returns {Promise<any[]>} All requests of a link. */
-async function requestsOf(token) {
+export async function requestsOf(token) {
   const found = [];
   for (let cursor = /** @type {string | null} */ (""); cursor !== null; ) {
     const { requests, pagination } = await call("GET", `/v2/request${query({ securePaymentToken: token, limit: PAGE })}&cursor=${encodeURIComponent(cursor)}`);

@@ -123,7 +123,7 @@ def test_a_timeline_says_that_its_events_are_read_until_they_are(new_person: New
     person, waiting = new_person().register(), list[Route]()
     made = person.call("POST", "/v2/secure-payments", {"requests": [item()], "reference": "INV-1"}, 201)
     person.page.route("**/v1/webhook/events*", lambda route: waiting.append(route))
-    with person.page.expect_request("**/v1/webhook/events*"):
-        person.at(f"/request/{made['requestIds'][0]}").sees("Its events are being read…").sees("Created")
+    person.at(f"/request/{made['requestIds'][0]}").sees("Its events are being read…").sees("Created")
+    person.until(lambda: bool(waiting))
     waiting.pop().continue_()
     expect(person.page.locator("main")).not_to_contain_text("Its events are being read")
