@@ -31,6 +31,7 @@ from infra.functions import check_functions
 from infra.gateway import set_gateway_responses, set_stage
 from infra.hosts import apply_hosts, check_hosts, wait_for_hosts, without_dns
 from infra.iam import ACCESS, archive_bucket
+from infra.invokers import remove_other_invokers
 from infra.packaging.bundle import need_python
 from infra.packaging.imports import check_imports
 from infra.packaging.package import chalice, project_copy
@@ -137,6 +138,8 @@ def finish(target: Target, settings: Mapping[str, Any] | None = None, begun: Dep
         if api is None:
             raise DeploymentStopped("Chalice reported success, but there is no REST API.")
         set_gateway_responses(target.client("apigateway"), api, target.stage)
+    with step("Who may invoke the functions"):
+        remove_other_invokers(target.client("lambda"), target.stage, running, api)
     with step("The functions that feed their own queues"):
         allow_recursion(target.client("lambda"), target.stage, running)
     with step("The start of the stage"):

@@ -28,6 +28,7 @@ from infra.deploy import access_log_group, add_addresses
 from infra.gateway import stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
+from infra.invokers import invoker_differences
 from infra.packaging.bundle import need_python
 from infra.packaging.package import package
 from infra.packaging.scratch import scratch_folder
@@ -81,6 +82,7 @@ def differences(target: Target) -> Iterator[str]:
             yield from _schedules(target, function, wanted[function])
             yield from _find_reserved(function, found)
             yield from recursion_difference(target.client("lambda"), target.stage, function)
+            yield from invoker_differences(target.client("lambda"), target.stage, function, api)
             role = resources[wanted[function]["Role"]["Fn::GetAtt"][0]]["Properties"]
             yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
     yield from _account(target, wanted.values())

@@ -294,6 +294,13 @@ def test_what_a_person_has_changed_by_hand_is_named(cloud: Cloud, deployed: str)
     cloud.client("events").disable_rule(Name=rule)
     lambda_.put_function_recursion_config(FunctionName=function("retry_webhook"), RecursiveLoop="Terminate")
     lambda_.put_function_concurrency(FunctionName=function("api_handler"), ReservedConcurrentExecutions=0)
+    lambda_.add_permission(
+        FunctionName=function("scan_chain"),
+        StatementId="by-hand",
+        Action="lambda:InvokeFunction",
+        Principal="apigateway.amazonaws.com",
+        SourceArn="arn:aws:execute-api:us-east-1:000000000000:of-another/*",
+    )
     queue = cloud.client("sqs").get_queue_url(QueueName=f"{PREFIX}-webhooks")["QueueUrl"]
     visibility = cloud.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["VisibilityTimeout"])
     cloud.client("sqs").set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "1"})
@@ -307,6 +314,7 @@ def test_what_a_person_has_changed_by_hand_is_named(cloud: Cloud, deployed: str)
         "expire_links: its schedules are [('rate(1 minute)', 'DISABLED')], and [('rate(1 minute)', 'ENABLED')] here",
         f"{queue.replace('127.0.0.1', 'localhost')}: changed by hand, /VisibilityTimeout is ",  # so the stack names it
         "retry_webhook: RecursiveLoop is Terminate, and Allow here",
+        'scan_chain: {"Service": "apigateway.amazonaws.com"} may invoke it, for arn:aws:execute-api:',
     ]
     assert len(found) == len(expected), found
     assert all(any(line.startswith(said) for line in found) for said in expected), found

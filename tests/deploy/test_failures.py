@@ -127,6 +127,7 @@ def _zip_of(name: str, text: str) -> bytes:
     ("step", "part"),
     [
         ("The error responses of the API", "/gatewayresponses/"),
+        ("Who may invoke the functions", "/policy"),
         ("The functions that feed their own queues", "/recursion-config"),
     ],
 )

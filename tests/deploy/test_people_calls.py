@@ -24,8 +24,8 @@ SERVICES = (
 )
 COMMANDS = {
     "deployer": (
-        *("account", "concurrency", "deploy", "functions", "gateway", "hosts", "lock", "record", "recursion", "stack"),
-        *("tables", "target", "verify", "versions"),
+        *("account", "concurrency", "deploy", "functions", "gateway", "hosts", "invokers", "lock", "record"),
+        *("recursion", "stack", "tables", "target", "verify", "versions"),
         *("recovery/destroy", "recovery/pausing", "recovery/restore", "recovery/rollback"),
     ),
     "operator": ("account", "admin", "nodes", "upkeep", "target", "verify"),
@@ -66,7 +66,7 @@ def operations() -> dict[str, dict[str, str]]:
 def called(module: str) -> Iterator[str]:
     """The actions of the calls in a module of infra."""
     text = (ROOT / "infra" / f"{module}.py").read_text()
-    services = [each for each in SERVICES if re.search(rf"\b{each}_?\b", text)]
+    services = [each for each in SERVICES if re.search(rf"(?<!infra\.)\b{each}_?\b(?!\.amazonaws)", text)]
     for node in ast.walk(ast.parse(text)):
         name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "value", None)
         if isinstance(node, ast.Attribute | ast.Constant) and isinstance(name, str):
