@@ -67,6 +67,8 @@ def format_amount(value: int, decimals: int) -> str:
     """Returns base units as human-readable decimal text without exponent and trailing zeros (`10`, `0.5`, `0`)."""
     if value < 0:
         raise ValueError("an amount is never negative")
+    if not value:
+        return "0"
     digits = str(value).rjust(decimals + 1, "0")
     point = len(digits) - decimals
     fraction = digits[point:].rstrip("0")

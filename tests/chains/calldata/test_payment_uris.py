@@ -66,5 +66,5 @@ def test_what_no_code_could_hold_has_none() -> None:
     assert len(uri_of(name, longest, explanation, limit) or "") == 2_900
     assert uri_of(name, longest, explanation, 10 * limit) is None
     (explanation,) = explain("base", [payment()])
-    long = replace(explanation, arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * MAX_LENGTH, None)))
+    long = explanation._replace(arguments=(*explanation.arguments, Argument("_", "bytes", "0x" + "ab" * MAX_LENGTH, None)))
     assert uri_of("base", payment(), long, 0) is None

@@ -5,7 +5,6 @@ of the contract. Every other call is reported as unknown as a whole.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from chalicelib.chains.calldata.bridges.across import DEPOSIT
@@ -68,7 +67,7 @@ def explain_data(data: str, network: str | None = None, to: str | None = None, v
     explanation = _explain_call(wording_of(network), to, data, value)
     if explanation.function is None or (network is not None and to is not None):
         return explanation
-    return replace(explanation, summary=f"{explanation.summary}; the address of the contract was not checked")
+    return explanation._replace(summary=f"{explanation.summary}; the address of the contract was not checked")
 
 
 def wording_of(network: str | None, escrow: EscrowContracts | None = None) -> Wording:

@@ -8,7 +8,7 @@ from chalicelib.chains.calldata.bridges import lifi
 from chalicelib.chains.calldata.bridges.across import DEPOSIT, DEPOSIT_PARAMETERS
 from chalicelib.chains.calldata.escrow.calls import AUTHORIZE, CAPTURE, CHARGE, PRE_APPROVE, RECLAIM, REFUND, VOID
 from chalicelib.chains.calldata.escrow.payment_info import MEMBERS as PAYMENT_INFO
-from chalicelib.chains.calldata.explanations.decode import Array, Kind
+from chalicelib.chains.calldata.explanations.decode import Array, Kind, type_text
 from chalicelib.chains.calldata.recurring import PERMIT_MEMBERS
 from chalicelib.chains.catalogue import contracts
 from chalicelib.chains.catalogue.escrows import AUTH_CAPTURE_ESCROW, PRE_APPROVAL_COLLECTOR
@@ -54,6 +54,11 @@ class Function:
     contract: str | None
     name: str
     parameters: tuple[tuple[str, Kind], ...]
+
+    @cached_property
+    def type_texts(self) -> tuple[tuple[str, str], ...]:
+        """Names and types as Solidity writes them."""
+        return tuple((name, type_text(kind)) for name, kind in self.parameters)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

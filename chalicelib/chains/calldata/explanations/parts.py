@@ -2,10 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from chalicelib.base.frozen import frozen
 from chalicelib.base.signatures import SIGNATURE_BYTES
 from chalicelib.chains.calldata.conversions.proxy import Conversion
-from chalicelib.chains.calldata.explanations.decode import Kind, type_text
 from chalicelib.chains.calldata.explanations.functions import Function
 from chalicelib.chains.calldata.explanations.wording import Wording
 from chalicelib.chains.calldata.fee_proxy import REFERENCE_LENGTH
@@ -20,8 +18,7 @@ class Argument(NamedTuple):
     human: str | None
 
 
-@frozen
-class ExpectedEvent:
+class ExpectedEvent(NamedTuple):
     """The event that a payment emits: amounts in base units, `token` None for the native coin.
 
     With a conversion the amounts are in the currency that begins its path, as the contracts count it, and `token` is
@@ -40,8 +37,7 @@ class ExpectedEvent:
     conversion: Conversion | None = None
 
 
-@frozen
-class Explanation:
+class Explanation(NamedTuple):
     """What one call does. `value` is in base units of the native coin; `function` is None for an unknown call.
 
     `calls` are the calls inside it: the payments of a batch, the transactions of a bundle.
@@ -58,8 +54,7 @@ class Explanation:
     calls: tuple["Explanation", ...] = ()
 
 
-@frozen
-class DecodedCall:
+class DecodedCall(NamedTuple):
     """A call with its decoded arguments by name."""
 
     words: Wording
@@ -97,15 +92,15 @@ def explanation_of(
     """The explanation of a call; `human` has the readable forms of arguments by their names."""
     words, values = call.words, call.values
     arguments = [
-        Argument(name, type_text(kind), _text(words, kind, values[name]), human.get(name))
-        for name, kind in call.function.parameters
+        Argument(name, kind, _text(words, kind, values[name]), human.get(name))
+        for name, kind in call.function.type_texts
     ]
     contract = call.function.contract or contract_name(words, call.to)
     value = call.value, words.human(call.value, words.coin)
     return Explanation(call.to, contract, call.function.name, tuple(arguments), *value, summary, event, calls)
 
 
-def _text(words: Wording, kind: Kind, value: Any) -> str:
+def _text(words: Wording, kind: str, value: Any) -> str:
     """A value as text: decimal numbers, hex for up to 65 bytes, only the length of longer ones and lists."""
     if isinstance(value, int):
         return str(value)
@@ -113,9 +108,7 @@ def _text(words: Wording, kind: Kind, value: Any) -> str:
         return words.address(value)
     if kind == "bytes":
         return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
-    if isinstance(kind, tuple):
-        return f"{len(value)} members"
-    return f"a list of {len(value)}"
+    return f"a list of {len(value)}" if kind.endswith("]") else f"{len(value)} members"
 
 
 def contract_name(words: Wording, to: str | None) -> str:
