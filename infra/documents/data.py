@@ -36,7 +36,8 @@ module makes keys.
 - **Vanishes**: what the attribute `ttl` is set to. DynamoDB may delete an item days later, so code compares times and
   does not rely on a deletion.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the
-  version that was read. Attributes that an older item does not have are read as the default of the field.
+  version that was read. A field that has its default has no attribute, as that of an older item has none; so
+  the default of a field never changes.
 - The bodies of events and deliveries are compressed (zlib), unless they are very short. The body of a variant is
   that of its event with another `event`, and is not stored.
 - A record that exists is updated: the attributes that its class has are set or removed, and others stay, because newer

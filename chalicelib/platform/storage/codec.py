@@ -10,8 +10,9 @@
     COMPRESSED    B (deflated; S if that is no shorter)
     INLINE        the attributes of a dataclass, beside those of the other fields
 
-An attribute has the name of its field, or the name that the field's metadata gives as "attribute". A dataclass may have
-FORMER, values by attribute that are written with it: earlier code had fields for them.
+An attribute has the name of its field, or the name that the field's metadata gives as "attribute". A field that has its
+default has no attribute, as each index has a copy of them all; so a default never changes. A dataclass may have FORMER,
+values by attribute that are written with it: earlier code had fields for them.
 """
 
 import types
@@ -62,15 +63,17 @@ _PLANS: dict[type, _Plan] = {}
 
 
 def encode(record: Any) -> Attributes:
-    """The attributes of a dataclass; fields that are None are left out."""
+    """The attributes of a dataclass; fields that are None or have their default are left out."""
     plan = _plan_of(type(record))
     item = dict(plan.former)
     for field, _ in plan.inline:
         item |= encode(getattr(record, field))
     item |= {
         name: encoder(value)
-        for name, encoder, value in zip(plan.attributes, plan.encoders, plan.values(record), strict=True)
-        if value is not None
+        for name, encoder, value, default in zip(
+            plan.attributes, plan.encoders, plan.values(record), plan.defaults, strict=True
+        )
+        if value is not None and value != default
     }
     for field in plan.counts:
         item |= {COUNT + each: {"N": str(count)} for each, count in getattr(record, field).items()}

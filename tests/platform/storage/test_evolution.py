@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, get_args, get_type_hints
@@ -21,7 +21,7 @@ from infra.local.cloud import Cloud
 from tests.fakes.world import PREFIX, START, World
 from tests.platform.storage.kept_records import RECORDS
 
-NESTED = Path(__file__).parent / "vectors" / "nested_shapes.json"
+NESTED, DEFAULTS = (Path(__file__).parent / "vectors" / name for name in ("nested_shapes.json", "defaults.json"))
 LATER = START + timedelta(days=1)
 MOST_OPERATORS, LONGEST_EXPRESSION = 300, 4_096
 """What DynamoDB accepts in one expression."""
@@ -187,23 +187,47 @@ def test_what_is_stored_inside_an_attribute_has_the_fields_it_had() -> None:
     So new fields belong into the record itself. Where that is wrong: deploy code that has the field and leaves it at its
     default, then code that sets it. Each is a deployment of its own, and the field is added to the file with the first.
     """
-    found = dict[str, list[str]]()
+    found = {name: sorted(_attributes(cls)) for name, cls in _stored_inside().items()}
+    assert found == json.loads(NESTED.read_text()), f"read the docstring; what is right here goes into {NESTED}"
+
+
+def test_defaults_of_stored_fields_are_what_they_were() -> None:
+    """A field at its default has no attribute: another default would change what stored items say.
+
+    So a field whose default was wrong gets another name. New fields are added to the file.
+    """
+    stored = {**{cls.__name__: cls for cls in record_classes()}, **_stored_inside()}
+    found = {
+        f"{name}.{field.name}": str(field.default)
+        for name, cls in sorted(stored.items())
+        for field in fields(cls)  # type: ignore[arg-type]
+        if field.default is not MISSING and field.default is not None
+    }
+    assert found == json.loads(DEFAULTS.read_text()), f"read the docstring; new fields go into {DEFAULTS}"
+
+
+def _stored_inside() -> dict[str, type]:
+    """The dataclasses that are stored inside an attribute of a record, by room and name."""
+    found = dict[str, type]()
     for cls in record_classes():
         for name, hint in get_type_hints(cls).items():
             if name in {field.name for field in fields(cls)}:  # type: ignore[arg-type]
                 _collect(hint, found)
-    assert found == json.loads(NESTED.read_text()), f"read the docstring; what is right here goes into {NESTED}"
+    return found
 
 
-def _collect(hint: Any, found: dict[str, list[str]]) -> None:
-    """Adds the attributes of the dataclasses that a type consists of, by room and name."""
+def _collect(hint: Any, found: dict[str, type]) -> None:
+    """Adds the dataclasses that a type consists of."""
     for part in get_args(hint):
         _collect(part, found)
     if not is_dataclass(hint) or not isinstance(hint, type):
         return
     name = f"{'.'.join(hint.__module__.split('.')[1:-1])}.{hint.__name__}"
     if name not in found:
-        named = {field.metadata.get("attribute", field.name) for field in fields(hint)}
-        found[name] = sorted(named.union(getattr(hint, "FORMER", ())))
+        found[name] = hint
         for part in get_type_hints(hint).values():
             _collect(part, found)
+
+
+def _attributes(cls: Any) -> set[str]:
+    return {field.metadata.get("attribute", field.name) for field in fields(cls)}.union(getattr(cls, "FORMER", ()))
