@@ -19,10 +19,10 @@ from chalicelib.payments.archive.records import REST
 from infra.configuration import functions_of
 from infra.iam import ACCESS
 from tests.bench.ceilings import FACTS
-from tests.bench.steps import IdleNetwork, Step, payments_made, prod_settings
+from tests.bench.steps import IdleNetwork, Shop, Step, payments_made, prod_settings
 from tests.bench.units import metered
 from tests.fakes.memory_tables import Item, Table
-from tests.fakes.world import World, in_process_aws, in_process_tables
+from tests.fakes.world import in_process_aws, in_process_tables
 
 NODES: dict[str, Any] = json.loads(Path(__file__).with_name("rpc_prices.json").read_text())
 _ASSUMED: dict[str, float] = FACTS["assumptions"]
@@ -52,7 +52,7 @@ class Left:
 def left_by_a_payment() -> Left:
     """The average of some payments, each to a link of its own with one webhook."""
     with in_process_aws() as client:
-        world = World(client)
+        world = Shop(client)
         world.register_webhook()
         world.scan()
         before = dict(_items())
@@ -97,7 +97,7 @@ class Moved:
 def moved_to_the_archive() -> Moved:
     """The average of the same payments, once all of them are due."""
     with in_process_aws() as client:
-        world = World(client)
+        world = Shop(client)
         world.register_webhook()
         world.scan()
         payments_made(world, client, _PAYMENTS)

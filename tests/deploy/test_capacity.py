@@ -110,8 +110,8 @@ def test_a_provider_charges_by_the_weight_of_methods_and_less_for_what_is_more()
 
 
 def test_a_payment_takes_two_thirds_of_the_units_that_it_took() -> None:
-    """Of 186.9 write and 50.9 read units; 8 of each were of calls that were counted with a key, which the page has not. Three
+    """Of 203.9 write and 50.9 read units; 8 of each were of calls that were counted with a key, which the page has not. Four
     are of events in the list of their request."""
     steps = payment_steps()
-    assert sum(step.units.writes * step.times for step in steps) < 126  # 125.31
+    assert sum(step.units.writes * step.times for step in steps) < 138  # 137.31
     assert sum(step.units.reads * step.times for step in steps) < 34  # 33.56
