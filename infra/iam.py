@@ -92,7 +92,8 @@ ACCESS = {
         lists=("payments", "webhooks"),
         sends=("webhooks", "webhook-retries", "announcements", "relayed", "payment-intents", "mails"),
         encrypts_for=("*",),
-        decrypts_for=("answer#*", "change#*", "person#*"),  # what it has shown, personal data; no webhook secrets
+        # what it has shown, personal data, and the key of receipts; no webhook secrets
+        decrypts_for=("answer#*", "change#*", "person#*", "signature-key#*"),
         rpc_urls=True,
         archive=("GetObject", "ListBucket"),
         signs=True,  # executed commerce payments answer with their transaction

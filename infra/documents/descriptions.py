@@ -16,8 +16,8 @@ DESCRIPTION = (
 WAITS = "The account has approvals: nothing is changed yet, and this change waits for another person or for a delay"
 TAGS = {
     "payments.requests": ("Requests", "Amounts that are owed: create them, change them"),
-    "payments.search payments.archive": (
-        "Search", "The status of a request, and lists of requests, payments and links",
+    "payments.search payments.archive payments.receipts": (
+        "Search", "The status of a request, its receipt, and lists of requests, payments and links",
     ),
     "payments.links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout crosschain gasless": (

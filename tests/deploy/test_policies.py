@@ -104,7 +104,7 @@ def test_each_key_is_used_by_those_alone_whose_work_it_is(stage: str) -> None:
     assert uses == {
         ("api_handler", "kms:Encrypt"),
         # its own answers, the secrets of changes that wait, and the data keys of persons
-        ("api_handler", "kms:Decrypt", "answer#*", "change#*", "person#*"),
+        ("api_handler", "kms:Decrypt", "answer#*", "change#*", "person#*", "signature-key#*"),
         ("apply_changes", "kms:Encrypt"),
         ("apply_changes", "kms:Decrypt", "change#*"),
         ("api_handler", "kms:Sign", "kms:GetPublicKey"),  # executed commerce payments answer with their transaction

@@ -33,7 +33,7 @@ def test_every_shell_block_is_run_by_a_test(document: Document) -> None:
 
 def test_every_python_block_is_run_by_a_test() -> None:
     found = {document.name: len(document.blocks("python")) for document in ALL}
-    assert {name: count for name, count in found.items() if count} == {"README.md": 2, "docs/first-order.md": 1, "docs/webhooks.md": 2}
+    assert {name: count for name, count in found.items() if count} == {"README.md": 2, "docs/first-order.md": 1, "docs/requests.md": 1, "docs/webhooks.md": 2}
 
 
 def test_the_operator_commands_are_explained() -> None:

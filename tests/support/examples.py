@@ -402,6 +402,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/request"): example(body=a_request),
     ("GET", "/v2/request/{request_id}"): example({"request_id": settled_request}),
     ("GET", "/v2/request/{request_id}/status"): example({"request_id": settled_request}),
+    ("GET", "/v2/request/{request_id}/receipt"): example({"request_id": settled_request}),
     ("PATCH", "/v2/request/{request_id}"): example(REQUEST),
     ("POST", "/v2/request/{request_id}/cancel"): example(UNPAID),
     ("POST", "/v2/request/{request_id}/accept"): example({"request_id": partly_paid_request}),

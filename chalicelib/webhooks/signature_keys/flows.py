@@ -1,4 +1,4 @@
-"""Makes keys of signatures, replaces them, and signs requests with them."""
+"""Makes keys of signatures, replaces them, and signs requests and documents with them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -7,6 +7,7 @@ from secrets import token_bytes
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Write
+from chalicelib.webhooks.json_signatures import compact_jws
 from chalicelib.webhooks.message_signatures import PrivateKey, public_key_of, signature_headers, thumbprint
 from chalicelib.webhooks.signature_keys import rules, store
 from chalicelib.webhooks.signature_keys.records import SignatureKey, SignatureKeys
@@ -22,7 +23,7 @@ def ensure_key(services: Services) -> None:
     known = store.signature_keys(services.store)
     if not known.keys:
         now = services.clock()
-        services.store.apart.write(rules.with_key(known, _new_key(services, now), now, at_once=False))
+        services.store.apart.write(rules.with_key(known, _new_key(services, now), at_once=False))
 
 
 @retry_conflicts(5)
@@ -33,13 +34,13 @@ def rotate(services: Services, *audit: Write, at_once: bool) -> SignatureKey:
     """
     known, now = store.signature_keys(services.store), services.clock()
     new = _new_key(services, rules.begins_at(known, now, at_once=at_once))
-    services.store.write(rules.with_key(known, new, now, at_once=at_once), *audit)
+    services.store.write(rules.with_key(known, new, at_once=at_once), *audit)
     return new
 
 
 def list_published(services: Services) -> tuple[SignatureKey, ...]:
-    """The keys whose public halves are published. One read."""
-    return rules.published_keys(store.signature_keys(services.store), services.clock())
+    """The keys whose public halves are published: all. One read."""
+    return store.signature_keys(services.store).keys
 
 
 def sign(services: Services, url: str, headers: Mapping[str, str], body: bytes) -> dict[str, str]:
@@ -52,8 +53,22 @@ def sign(services: Services, url: str, headers: Mapping[str, str], body: bytes) 
     if key is None:
         services.log.error("no key signs deliveries")
         return {}
-    seed = bytes.fromhex(services.secrets.decrypt_once(key.ciphertext, key.owner))
-    return signature_headers(url, headers, body, PrivateKey(key.key_id, seed), now)
+    return signature_headers(url, headers, body, _private_key(services, key), now)
+
+
+def sign_document(services: Services, document: bytes, kind: str) -> str:
+    """A document of a kind as a compact JSON Web Signature. Reads as `sign`; without a key the first one is made."""
+    now = services.clock()
+    if (key := rules.signing_key(_read_keys(services, now), now)) is None:
+        ensure_key(services)
+        services.signature_keys.clear()
+        key = rules.signing_key(_read_keys(services, now), now)
+        assert key is not None, "a key was made"
+    return compact_jws(document, kind, _private_key(services, key))
+
+
+def _private_key(services: Services, key: SignatureKey) -> PrivateKey:
+    return PrivateKey(key.key_id, bytes.fromhex(services.secrets.decrypt_once(key.ciphertext, key.owner)))
 
 
 def _read_keys(services: Services, now: datetime) -> SignatureKeys:

@@ -9,7 +9,7 @@ from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
 @frozen
 class SignatureKey:
     """An Ed25519 key. `key_id` is the thumbprint of its public key (RFC 7638), `public_key` that key in base64url, and
-    `ciphertext` the private key, 32 bytes in hexadecimal, encrypted for `owner`."""
+    `ciphertext` the private key, 32 bytes in hexadecimal, encrypted for `owner`; empty once it signs no more."""
 
     key_id: str
     public_key: str

@@ -1,31 +1,25 @@
-"""The life of a key: published, then it signs, then it is published for some more time, then it is gone.
+"""The life of a key: published, then it signs, then its public half stays published.
 
     published     PUBLISHED_AHEAD before it signs; the first key, which nobody waits for, signs at once
     signs         until the next one does
-    published     PUBLISHED_AFTER longer, for receivers that verify late
+    published     from then on, for who verifies an old receipt; its private half is deleted with the next new key
 """
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.timestamps import iso
 from chalicelib.webhooks.signature_keys.records import SignatureKey, SignatureKeys
 
 PUBLISHED_AHEAD = timedelta(hours=24)
-PUBLISHED_AFTER = timedelta(days=7)
 
 
 def signing_key(known: SignatureKeys, now: datetime) -> SignatureKey | None:
-    """The key that signs now; None if there is none yet. Where a clock is behind, the oldest one has begun, too."""
-    return next((each for each in reversed(known.keys) if each.signs_from <= now), next(iter(known.keys), None))
-
-
-def published_keys(known: SignatureKeys, now: datetime) -> tuple[SignatureKey, ...]:
-    """The keys that receivers need now: that which signs, those after it, and those that signed not long ago."""
-    former = (one for one, following in pairwise(known.keys) if now < following.signs_from + PUBLISHED_AFTER)
-    return (*former, *known.keys[-1:])
+    """The key that signs now; None if there is none yet. Where a clock is behind, the oldest one that can sign has
+    begun, too."""
+    able = [each for each in known.keys if each.ciphertext]
+    return next((each for each in reversed(able) if each.signs_from <= now), next(iter(able), None))
 
 
 def begins_at(known: SignatureKeys, now: datetime, *, at_once: bool) -> datetime:
@@ -37,6 +31,10 @@ def begins_at(known: SignatureKeys, now: datetime, *, at_once: bool) -> datetime
     return now + PUBLISHED_AHEAD
 
 
-def with_key(known: SignatureKeys, new: SignatureKey, now: datetime, *, at_once: bool) -> SignatureKeys:
-    """The keys with a new one; `at_once` without any other, which then are published no more."""
-    return replace(known, keys=(new,) if at_once else (*published_keys(known, now), new))
+def with_key(known: SignatureKeys, new: SignatureKey, *, at_once: bool) -> SignatureKeys:
+    """The keys with a new one, and the private half of none but it and the one before, which signs until then;
+    `at_once` without any other, which then are published no more."""
+    if at_once:
+        return replace(known, keys=(new,))
+    public = (replace(each, ciphertext="") for each in known.keys[:-1])
+    return replace(known, keys=(*public, *known.keys[-1:], new))

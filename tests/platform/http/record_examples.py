@@ -22,7 +22,7 @@ from tests.support.examples import EXAMPLES, documented, headers_for, prepared
 from tests.support.tenants import WAYS, Tenant
 
 HOSTS = {
-    "http://api.test": "https://api.example.com",
+    "http://api.test": "https://payments.example.com",
     "http://auth.test": "https://auth.example.com",
     "http://pay.test": "https://pay.example.com",
     "auth.test": "auth.example.com",

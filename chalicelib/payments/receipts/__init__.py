@@ -1,0 +1,1 @@
+"""Receipts: what was paid of a request, in a document that the service signs."""

@@ -1,0 +1,14 @@
+"""The view of receipts."""
+
+from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.receipts import flows, schemas
+from chalicelib.platform.http.view import Call
+from chalicelib.webhooks.signature_keys.flows import sign_document
+
+
+def read_receipt(call: Call[None, None]) -> schemas.SignedReceipt:
+    services = call.services
+    paid = flows.find_paid(services, call.path["request_id"], Viewer.of(call.caller))
+    receipt = schemas.Receipt.of(paid, services.settings.api_url, services.clock(), is_test=services.live is not None)
+    document = receipt.model_dump_json(exclude_unset=True).encode()
+    return schemas.SignedReceipt(receipt=receipt, jws=sign_document(services.real, document, "receipt+json"))
