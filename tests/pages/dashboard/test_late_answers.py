@@ -15,7 +15,10 @@ from tests.support.rehearsed import rehearsed
 from tests.support.stored_transfers import store_payment
 
 pytestmark = pytest.mark.xdist_group("browser")
-UNAVAILABLE = {"status": 503, "json": {"message": "x"}}
+
+
+def refuse(route: Route) -> None:
+    route.fulfill(status=503, json={"message": "x"})
 
 
 def confirm(person: Person, label: str) -> None:
@@ -74,7 +77,7 @@ def test_a_list_shows_nothing_of_the_filter_before(new_person: NewPerson) -> Non
     person.sees("Loading")
     expect(person.page.locator("tbody tr")).to_have_count(0)
     for each in waiting:
-        each.fulfill(**UNAVAILABLE)  # type: ignore[arg-type]
+        refuse(each)
     person.sees("The service has a problem")
     expect(person.page.locator("tbody tr")).to_have_count(0)
 
@@ -98,7 +101,7 @@ def test_a_picture_of_30_days_is_not_said_to_be_of_90(new_person: NewPerson) -> 
     store_payment(made["token"], 12_500_000)
     bars = shown(person, "").page.locator("svg.bars rect")
     expect(bars).to_have_count(30)
-    person.page.route("**/v2/payments*", lambda route: route.fulfill(**UNAVAILABLE))  # type: ignore[arg-type]
+    person.page.route("**/v2/payments*", refuse)
     person.choose("Days", "90").sees("The service has a problem")
     expect(bars).to_have_count(30)
     person.page.unroute_all()
@@ -126,10 +129,13 @@ def test_the_fees_of_an_amount_before_are_not_shown(new_person: NewPerson) -> No
     person = new_person().register().at("/create").choose("Token", "fUSDC-sepolia").fill("Payee", PAYEE)
     asked: list[Route] = []
     person.page.route("**/fees/preview", lambda route: asked.append(route))
-    for amount in ("10", "1000"):
-        count = len(asked)
-        person.fill("Amount", amount).until(lambda before=count: len(asked) > before)  # type: ignore[misc]
-    first, second = asked
+
+    def ask(amount: str) -> Route:
+        before = len(asked)
+        person.fill("Amount", amount).until(lambda: len(asked) > before)
+        return asked[-1]
+
+    first, second = ask("10"), ask("1000")
     second.continue_()
     person.sees("1,000 USD")
     with person.page.expect_response("**/fees/preview"):
@@ -142,7 +148,7 @@ def test_the_fees_of_an_amount_before_are_not_shown(new_person: NewPerson) -> No
 def test_a_destination_is_not_changed_before_the_tokens_are_known(stack: Stack, new_person: NewPerson) -> None:
     person = new_person(signing(Purse(stack.chain, "Ann's wallet"))).unwatched()
     person.at().click("Use Ann's wallet").heading("Home")
-    person.page.route("**/v2/currencies*", lambda route: route.fulfill(**UNAVAILABLE))  # type: ignore[arg-type]
+    person.page.route("**/v2/currencies*", refuse)
     person.at("/payees").sees("The service has a problem")
     expect(person.page.get_by_role("button", name="Save")).to_have_count(0)
     person.page.unroute_all()
