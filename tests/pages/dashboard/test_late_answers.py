@@ -42,12 +42,35 @@ def test_a_form_in_a_window_beside_is_not_sent_for_somebody_else(new_person: New
     person = fill_payment(new_person().register().at("/create"))
     own, person.email = person.email, other.email
     person.sign_in()
-    # sent before it is known who is signed in
-    person.page.evaluate("dispatchEvent(new Event('focus')), document.querySelector('main form').requestSubmit()")
-    person.heading("Home").sees(other.email)
+    person.click("Create link").heading("Home").sees(other.email)
     assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
     person.email = own
     assert person.sign_in().call("GET", "/v2/secure-payments")["securePayments"] == []
+
+
+def test_nothing_is_made_for_somebody_else_while_it_is_unknown_who_is_signed_in(new_person: NewPerson) -> None:
+    other = new_person().register()
+    person = fill_payment(new_person().register().at("/create"))
+    person.email = other.email
+    person.sign_in().page.route("**/v1/auth/me", refuse)
+    person.page.evaluate("dispatchEvent(new Event('focus'))")
+    person.click("Create link").sees("The service has a problem")
+    expect(person.page.get_by_label("Reference", exact=True)).to_have_value("INV-7")
+    assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
+    person.page.unroute_all()
+    person.click("Create link").heading("Home").sees(other.email)
+    assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
+
+
+def test_an_account_that_is_chosen_in_a_window_beside_is_not_shown_in_the_view_of_another(new_person: NewPerson) -> None:
+    ann, bob = new_person().register(), new_person().register()
+    ann.call("PUT", "/v1/account", {"name": "Ann's shop"}, 200)
+    secret = ann.call("POST", "/v1/invitations", {"role": "viewer", "email": bob.email}, 201)["secret"]
+    joined = bob.call("POST", "/v1/auth/invitations/accept", {"secret": secret}, 200)["accountId"]
+    bob.unwatched().at("/keys").heading("API keys")
+    bob.call("POST", "/v1/auth/switch", {"accountId": joined}, 200)
+    bob.click("Webhooks", "link").heading("Home")
+    expect(bob.page.locator(".person summary")).to_have_text("Ann's shop")
 
 
 @rehearsed
