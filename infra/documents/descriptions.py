@@ -79,7 +79,13 @@ SECURITY_SCHEMES: dict[str, dict[str, str]] = {
         "name": "x-orchestrator-key",
         "description": "Of a platform, mostly beside the client id that it acts for",
     },
-    "sessionCookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Set by signing in"},
+    "sessionCookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "Set by signing in. A header x-signed-in-as: <personId>/<id>, as GET /v1/auth/me says both, has "
+        "a call that is meant for somebody else refused (409)",
+    },
     "sessionToken": {"type": "http", "scheme": "bearer", "description": "The value of the session cookie"},
 }
 SECURITY: dict[Mode, list[dict[str, list[str]]]] = {

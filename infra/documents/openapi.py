@@ -122,6 +122,8 @@ def _pipeline_errors(operation: Operation) -> set[int]:
     errors = {400}
     if operation.modes != (Mode.PUBLIC,):
         errors |= {401, 403}
+    if Mode.SESSION in operation.modes:
+        errors |= {409}
     if operation.signs_in:
         errors |= {403}
     if operation.rate is not None:

@@ -1,10 +1,11 @@
 // The client of the API, with the session's cookie. A session that ends, and a proof that is asked for, interrupt a call:
-// the person signs in or proves presence over the view, which keeps its state, and the call is made again.
+// the person signs in or proves presence over the view, which keeps its state, and the call is made again. Each call names
+// whom the page is of, and the API refuses it if somebody else has signed in meanwhile: then the page starts anew.
 
 import { signal } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
 
-const SECONDS = 30;
+const [SECONDS, ME] = [30, "/v1/auth/me"];
 export const ROOT = meta("root");
 export const BRAND = meta("brand");
 /** The address of the API for keys, and the name of the header with the signature of a webhook. */
@@ -94,11 +95,11 @@ export const waitsFor = (change) =>
 
 /** @param {string} method @param {string} path @param {Options} [options] @returns {Promise<Response>} */
 export async function respond(method, path, options = {}) {
-  if (method !== "GET" && !options.alone) await checked;
   const response = await send(method, path, options);
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   const problem = new Problem(response.status, body, response.headers);
+  if (problem.code === "signed_in_as_another") await readMe();
   if (options.alone) throw problem;
   if (response.status === 401 && me.value) return after({ kind: "session" }, problem, method, path, options);
   if (problem.code === "presence_required") {
@@ -106,12 +107,6 @@ export async function respond(method, path, options = {}) {
   }
   throw problem;
 }
-
-/** @type {Promise<unknown>} What changes something waits for it: a check of who is signed in. */
-let checked = Promise.resolve();
-
-/** Checks whether it is still the same person, who may have changed in another window. */
-export const checkMe = () => void (checked = readMe({}).catch(() => {}));
 
 /** @type {Promise<boolean> | null} */
 let pending = null;
@@ -130,6 +125,7 @@ async function send(method, path, { body, key, headers = {} }) {
   const sent = { ...headers };
   if (body !== undefined) sent["content-type"] = "application/json";
   if (key) sent["idempotency-key"] = key;
+  if (me.value && path !== ME) sent["x-signed-in-as"] = `${me.value.personId}/${me.value.id}`;
   const text = body === undefined ? undefined : JSON.stringify(body);
   try {
     const signal = AbortSignal.timeout(SECONDS * 1_000);
@@ -148,13 +144,13 @@ export function query(values) {
 /** @param {Options} [options] Reads who is signed in. A different person or account than before starts the page anew, and nothing that waits goes on. Unless `alone`, a session that has ended is opened again over the view. */
 export async function readMe(options = { alone: true }) {
   const before = me.value;
-  const now = await call("GET", "/v1/auth/me", options).catch((problem) => {
+  const now = await call("GET", ME, options).catch((problem) => {
     if (problem.status === 401 && options.alone) return null;
     throw problem;
   });
   if (before && now && (before.personId !== now.personId || before.id !== now.id)) {
     location.assign(`${ROOT}/dashboard`);
-    return new Promise(() => {}); // a form of somebody else is not sent
+    return new Promise(() => {});
   }
   me.value = now;
   return now;

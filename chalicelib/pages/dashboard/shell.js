@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, word } from "./text.js";
-import { BRAND, call, checkMe, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
+import { BRAND, call, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
 import { Link, address, route } from "./route.js";
 import { Dialog, Failure, Field, Languages, Loaded, useLoad } from "./components.js";
 
@@ -62,7 +62,7 @@ export function App() {
   const read = () => readMe().then(() => setProblem(null), setProblem);
   useEffect(() => {
     void read();
-    const onShown = () => document.visibilityState === "visible" && me.value && !interruption.value && checkMe();
+    const onShown = () => document.visibilityState === "visible" && me.value && !interruption.value && readMe({}).catch(() => {});
     document.addEventListener("visibilitychange", onShown);
     addEventListener("focus", onShown); // of a window beside another one
     return () => {

@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.base.errors import ServiceError, ValidationFailed
 from chalicelib.platform.access.presence import ProofRequired
+from chalicelib.platform.access.sessions.rules import SignedInAsAnother
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
 from chalicelib.platform.http.operation import ProblemForm
 
@@ -28,6 +29,11 @@ def details_of(error: ServiceError) -> dict[str, Any]:
 @details_of.register
 def _(error: PaymentsStopped) -> dict[str, Any]:
     return {"code": "payments_stopped"}
+
+
+@details_of.register
+def _(error: SignedInAsAnother) -> dict[str, Any]:
+    return {"code": "signed_in_as_another"}
 
 
 @details_of.register

@@ -26,6 +26,7 @@ from chalicelib.platform.access.modes import Mode, Rate
 from chalicelib.platform.access.permissions import check_permitted
 from chalicelib.platform.access.presence import check_presence, check_second_factor
 from chalicelib.platform.access.rate_limits.flows import Allowance, count_call, count_items, count_unknown_token
+from chalicelib.platform.access.sessions.rules import check_signed_in_as
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.http import credentials, responses
 from chalicelib.platform.http.operation import Operation, PageRoute
@@ -140,17 +141,7 @@ def _respond(
 
     What is left after counting the items that the call writes is added to `allowances`.
     """
-    if caller.member and not operation.before_second_factor:
-        check_second_factor(caller.member)
-    check_permitted(caller, operation.scope)
-    if caller.member and operation.needs_presence:
-        check_presence(caller.member, services.clock(), changes_sign_in=operation.changes_sign_in)
-    if caller.reads_any_link and not operation.by_page:
-        raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
-    if operation.executes:
-        check_executes(caller.owner)
-    if operation.moves_money:
-        refuse_while_stopped(services)
+    _check_caller(operation, services, caller, request)
     if not models_of(view).is_body_signed:
         check_body(request)
     record_use(services, caller.credential_ids)
@@ -178,6 +169,23 @@ def _respond(
     if operation.former_path_of:
         request = replace(request, route=operation.former_path_of)
     return run_once(inside, caller, request, operation.shows_secret, run)
+
+
+def _check_caller(operation: Operation, services: Services, caller: Caller, request: HttpRequest) -> None:
+    """Raises what keeps the caller from the operation, whatever is in the body."""
+    if caller.session and (named := request.headers.get("x-signed-in-as", "").strip()):
+        check_signed_in_as(caller.session, named)
+    if caller.member and not operation.before_second_factor:
+        check_second_factor(caller.member)
+    check_permitted(caller, operation.scope)
+    if caller.member and operation.needs_presence:
+        check_presence(caller.member, services.clock(), changes_sign_in=operation.changes_sign_in)
+    if caller.reads_any_link and not operation.by_page:
+        raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
+    if operation.executes:
+        check_executes(caller.owner)
+    if operation.moves_money:
+        refuse_while_stopped(services)
 
 
 def _open_sandbox(operation: Operation, services: Services, caller: Caller, request: HttpRequest) -> Services:

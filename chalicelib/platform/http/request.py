@@ -19,6 +19,7 @@ _SINGLE_HEADERS = (
     "authorization",
     "origin",
     "idempotency-key",
+    "x-signed-in-as",
     "content-type",
 )
 """Headers that must not be repeated, as it would be unclear which value counts."""

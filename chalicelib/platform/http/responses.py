@@ -17,7 +17,8 @@ from chalicelib.platform.http.request import HttpRequest
 from chalicelib.platform.settings import Settings
 
 _REQUEST_HEADERS = (
-    "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key, x-announcer-secret"
+    "content-type, authorization, x-api-key, x-client-id, x-orchestrator-key, idempotency-key, x-signed-in-as, "
+    "x-announcer-secret"
 )
 _EXPOSED = (
     "date, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, idempotent-replayed, link"

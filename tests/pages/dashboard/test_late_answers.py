@@ -15,7 +15,10 @@ from tests.support.rehearsed import rehearsed
 from tests.support.stored_transfers import store_payment
 
 pytestmark = pytest.mark.xdist_group("browser")
-UNAVAILABLE = {"status": 503, "json": {"message": "x"}}
+
+
+def refuse(route: Route) -> None:
+    route.fulfill(status=503, json={"message": "x"})
 
 
 def confirm(person: Person, label: str) -> None:
@@ -39,12 +42,35 @@ def test_a_form_in_a_window_beside_is_not_sent_for_somebody_else(new_person: New
     person = fill_payment(new_person().register().at("/create"))
     own, person.email = person.email, other.email
     person.sign_in()
-    # sent before it is known who is signed in
-    person.page.evaluate("dispatchEvent(new Event('focus')), document.querySelector('main form').requestSubmit()")
-    person.heading("Home").sees(other.email)
+    person.click("Create link").heading("Home").sees(other.email)
     assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
     person.email = own
     assert person.sign_in().call("GET", "/v2/secure-payments")["securePayments"] == []
+
+
+def test_nothing_is_made_for_somebody_else_while_it_is_unknown_who_is_signed_in(new_person: NewPerson) -> None:
+    other = new_person().register()
+    person = fill_payment(new_person().register().at("/create"))
+    person.email = other.email
+    person.sign_in().page.route("**/v1/auth/me", refuse)
+    person.page.evaluate("dispatchEvent(new Event('focus'))")
+    person.click("Create link").sees("The service has a problem")
+    expect(person.page.get_by_label("Reference", exact=True)).to_have_value("INV-7")
+    assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
+    person.page.unroute_all()
+    person.click("Create link").heading("Home").sees(other.email)
+    assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
+
+
+def test_an_account_that_is_chosen_in_a_window_beside_is_not_shown_in_the_view_of_another(new_person: NewPerson) -> None:
+    ann, bob = new_person().register(), new_person().register()
+    ann.call("PUT", "/v1/account", {"name": "Ann's shop"}, 200)
+    secret = ann.call("POST", "/v1/invitations", {"role": "viewer", "email": bob.email}, 201)["secret"]
+    joined = bob.call("POST", "/v1/auth/invitations/accept", {"secret": secret}, 200)["accountId"]
+    bob.unwatched().at("/keys").heading("API keys")
+    bob.call("POST", "/v1/auth/switch", {"accountId": joined}, 200)
+    bob.click("Webhooks", "link").heading("Home")
+    expect(bob.page.locator(".person summary")).to_have_text("Ann's shop")
 
 
 @rehearsed
@@ -74,7 +100,7 @@ def test_a_list_shows_nothing_of_the_filter_before(new_person: NewPerson) -> Non
     person.sees("Loading")
     expect(person.page.locator("tbody tr")).to_have_count(0)
     for each in waiting:
-        each.fulfill(**UNAVAILABLE)  # type: ignore[arg-type]
+        refuse(each)
     person.sees("The service has a problem")
     expect(person.page.locator("tbody tr")).to_have_count(0)
 
@@ -98,7 +124,7 @@ def test_a_picture_of_30_days_is_not_said_to_be_of_90(new_person: NewPerson) -> 
     store_payment(made["token"], 12_500_000)
     bars = shown(person, "").page.locator("svg.bars rect")
     expect(bars).to_have_count(30)
-    person.page.route("**/v2/payments*", lambda route: route.fulfill(**UNAVAILABLE))  # type: ignore[arg-type]
+    person.page.route("**/v2/payments*", refuse)
     person.choose("Days", "90").sees("The service has a problem")
     expect(bars).to_have_count(30)
     person.page.unroute_all()
@@ -126,10 +152,13 @@ def test_the_fees_of_an_amount_before_are_not_shown(new_person: NewPerson) -> No
     person = new_person().register().at("/create").choose("Token", "fUSDC-sepolia").fill("Payee", PAYEE)
     asked: list[Route] = []
     person.page.route("**/fees/preview", lambda route: asked.append(route))
-    for amount in ("10", "1000"):
-        count = len(asked)
-        person.fill("Amount", amount).until(lambda before=count: len(asked) > before)  # type: ignore[misc]
-    first, second = asked
+
+    def ask(amount: str) -> Route:
+        before = len(asked)
+        person.fill("Amount", amount).until(lambda: len(asked) > before)
+        return asked[-1]
+
+    first, second = ask("10"), ask("1000")
     second.continue_()
     person.sees("1,000 USD")
     with person.page.expect_response("**/fees/preview"):
@@ -142,7 +171,7 @@ def test_the_fees_of_an_amount_before_are_not_shown(new_person: NewPerson) -> No
 def test_a_destination_is_not_changed_before_the_tokens_are_known(stack: Stack, new_person: NewPerson) -> None:
     person = new_person(signing(Purse(stack.chain, "Ann's wallet"))).unwatched()
     person.at().click("Use Ann's wallet").heading("Home")
-    person.page.route("**/v2/currencies*", lambda route: route.fulfill(**UNAVAILABLE))  # type: ignore[arg-type]
+    person.page.route("**/v2/currencies*", refuse)
     person.at("/payees").sees("The service has a problem")
     expect(person.page.get_by_role("button", name="Save")).to_have_count(0)
     person.page.unroute_all()

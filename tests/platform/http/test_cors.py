@@ -52,6 +52,7 @@ def test_every_path_answers_a_preflight(api: Api, path: str) -> None:
         "x-orchestrator-key",
         "authorization",
         "idempotency-key",
+        "x-signed-in-as",
     }
     assert int(reply.headers["access-control-max-age"]) > 0
     assert "access-control-allow-credentials" not in reply.headers

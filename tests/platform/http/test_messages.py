@@ -201,7 +201,7 @@ def twice(shop: Shop, method: str, path: str, pairs: list[tuple[str, str]], body
 @pytest.mark.parametrize("other", ["same", "another"])
 @pytest.mark.parametrize(
     "name",
-    ["x-api-key", "x-client-id", "x-orchestrator-key", "origin", "authorization", "idempotency-key", "content-type"],
+    ["x-api-key", "x-client-id", "x-orchestrator-key", "origin", "authorization", "idempotency-key", "content-type", "x-signed-in-as"],
 )
 def test_a_header_that_decides_something_and_comes_twice_is_400(shop: Shop, name: str, other: str) -> None:
     before = stored()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.base import ids
-from chalicelib.base.errors import Unauthorized
+from chalicelib.base.errors import Conflict, Unauthorized
 from chalicelib.base.frozen import make_from
 from chalicelib.base.ids import Entropy
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -26,6 +26,10 @@ PROOFS = {
 COOKIE = "session_token"
 _ID = "([0-9A-HJKMNP-TV-Z]{26})"
 _TOKEN = re.compile(rf"{_ID}\.{_ID}\.[A-Za-z0-9]{{43}}")
+
+
+class SignedInAsAnother(Conflict):
+    """The call was meant for another person or account than those of the session that came with it."""
 
 
 def open_session(
@@ -112,6 +116,18 @@ def check_session(
     if session is None or membership is None or person is None or not is_open(session, membership, person, now):
         raise Unauthorized("Session is missing or has ended: sign in again")
     return session, membership, person
+
+
+def check_signed_in_as(session: Session, named: str) -> None:
+    """Raises SignedInAsAnother unless `named` are the ids of the session's person and account, as `person/account`.
+
+    A page shows one account for hours, and the cookie that its browser sends is that of whoever signed in last.
+    """
+    if named != f"{session.person_id}/{session.account_id}":
+        raise SignedInAsAnother(
+            "Another person, or another account, is signed in than x-signed-in-as names, and nothing was done: read "
+            "who is (GET /v1/auth/me), and repeat the call only if it is meant for them"
+        )
 
 
 def touch_session(session: Session, now: datetime) -> Session | None:
