@@ -105,6 +105,7 @@ function Rules({ account }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
+    setSaved(false);
     const approvalDelayHours = delay.trim() ? Number(delay) || delay : null; // what is no number is refused, and never taken for none
     const { pendingChange } = await call("PUT", "/v1/account", { body: { name, requireSecondFactor, approvals, approvalDelayHours } });
     setSaved(!pendingChange);
@@ -131,6 +132,7 @@ function Notices({ of: notices }) {
   const [attention, setAttention] = useState(notices.attention);
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
+    setSaved(false);
     await call("PUT", "/v1/notifications", { body: { payments, attention } });
     setSaved(true);
   };

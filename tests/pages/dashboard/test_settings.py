@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.pages.dashboard.conftest import NewPerson, Person
 from tests.pages.dashboard.test_sign_in import signing
@@ -12,6 +12,7 @@ from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 
 pytestmark = pytest.mark.xdist_group("browser")
+UNAVAILABLE: Any = {"status": 503, "json": {"statusCode": 503, "message": "x", "error": "x"}}
 
 
 @pytest.fixture
@@ -85,3 +86,19 @@ def test_the_choice_of_mails_is_kept(new_person: NewPerson) -> None:
     expect(boxes.first).to_be_checked(checked=not before[0])
     assert [each.is_checked() for each in boxes.all()] == [not before[0], before[1]]
     assert person.call("GET", "/v1/notifications")["payments"] is not before[0]
+
+
+@pytest.mark.parametrize(("number", "path"), [(0, "account"), (1, "notifications")])
+def test_nothing_is_said_to_be_saved_beside_a_later_error(new_person: NewPerson, number: int, path: str) -> None:
+    person = new_person().register().unwatched().at("/account")
+    card = person.page.locator("main section").nth(number)
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("status")).to_have_text("Saved.")
+
+    def answer(route: Route) -> None:
+        route.fulfill(**UNAVAILABLE) if route.request.method == "PUT" else route.continue_()
+
+    person.page.route(f"**/v1/{path}", answer)
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("alert")).to_be_visible()
+    expect(card).not_to_contain_text("Saved.")
