@@ -490,6 +490,23 @@ def test_a_test_goes_to_every_active_webhook(new_shop: Shop) -> None:
     assert new_shop.send(*ask).json == QUEUED
 
 
+def test_a_test_goes_to_one_webhook_alone_if_that_is_named(new_shop: Shop) -> None:
+    first, second = registered(new_shop)["id"], registered(new_shop, OTHER_URL)["id"]
+    ask = ("POST", "/v1/webhook/test", {"eventType": "payment.partial", "webhookId": second})
+    assert new_shop.send(*ask).json == QUEUED
+    sent = {each: len(new_shop.get(f"/v1/webhook/{each}/deliveries").json["deliveries"]) for each in (first, second)}
+    assert sent == {first: 0, second: 1}
+    new_shop.send("PUT", f"/v1/webhook/{second}")
+    assert (new_shop.send(*ask).status, new_shop.send(*ask).message) == (404, "No active webhooks found")
+
+
+def test_a_test_of_a_webhook_of_somebody_else_is_404(shop: Shop, new_shop: Shop) -> None:
+    ask = {"eventType": "payment.partial", "webhookId": registered(shop)["id"]}
+    for body in (ask, {**ask, "webhookId": ""}, {**ask, "webhookId": "x" * 300}):
+        reply = new_shop.send("POST", "/v1/webhook/test", body)
+        assert (reply.status, reply.message) == (404, "Webhook not found")
+
+
 def test_without_an_active_webhook_a_test_is_404_and_writes_nothing(new_shop: Shop) -> None:
     id = registered(new_shop)["id"]
     new_shop.send("PUT", f"/v1/webhook/{id}")

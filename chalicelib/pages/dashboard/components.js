@@ -222,8 +222,8 @@ export function Dialog({ title, children, onClose }) {
   `;
 }
 
-/** @param {any} props A button that asks before it acts; `question` names what it acts on. What `isQuiet` destroys nothing. */
-export function Confirmed({ label, question, act, done, isSafe, isQuiet }) {
+/** @param {any} props A button that asks before it acts; `question` names what it acts on, and `children` show it. What `isQuiet` destroys nothing. */
+export function Confirmed({ label, question, children, act, done, isSafe, isQuiet }) {
   const [isAsking, ask] = useState(false);
   const send = async () => {
     await act();
@@ -235,6 +235,7 @@ export function Confirmed({ label, question, act, done, isSafe, isQuiet }) {
     ${isAsking && html`
       <${Dialog} title=${label} onClose=${() => ask(false)}>
         <p><${Name} of=${question} /></p>
+        ${children}
         <${Form} send=${send} label=${label} danger=${!isSafe && !isQuiet} />
       <//>
     `}

@@ -4,46 +4,20 @@ import { html, useState } from "./vendor.js";
 import { amount, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
 import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./payment_rows.js";
-import { Link, address, go } from "./route.js";
-import { Badge, Empty, Failure, Field, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
+import { Filters, filtersOf } from "./filters.js";
+import { Link } from "./route.js";
+import { Badge, Empty, Failure, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
 const TYPES = ["direct", "conversion", "crosschain", "recurring"];
 
-/** @param {URLSearchParams} given */
-function filters(given) {
-  const { fromDate, toDate, ...others } = /** @type {Record<string, string>} */ (Object.fromEntries(given));
-  return { ...others, fromDate: fromDate && `${fromDate}T00:00:00Z`, toDate: toDate && `${toDate}T23:59:59.999Z` };
-}
-
-/** @param {any} props */
-function Filters({ given }) {
-  const [typed, setTyped] = useState(/** @type {Record<string, string>} */ (Object.fromEntries(given)));
-  const apply = async () => go(address("payments", "", Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))));
-  return html`
-    <details class="card filter" open=${given.size > 0}>
-      <summary>${t("filter")}</summary>
-      <${Form} send=${apply} label=${t("filter.apply")} quiet>
-        <div class="filters">
-          ${FILTERS.map((name) => {
-            const facts = { label: t(`filter.${name}`), value: typed[name] ?? "", onValue: (/** @type {string} */ value) => setTyped({ ...typed, [name]: value }) };
-            if (name !== "type") return html`<${Field} key=${name} type=${name.endsWith("Date") ? "date" : "text"} ...${facts} />`;
-            return html`<${Field} key=${name} is="select" ...${facts}><option value="">${t("any")}</option>${TYPES.map((each) => html`<option key=${each} value=${each}>${word("type", each)}</option>`)}<//>`;
-          })}
-        </div>
-      <//>
-      ${given.size > 0 && html`<p><${Link} view="payments">${t("filter.clear")}<//></p>`}
-    </details>
-  `;
-}
-
 /** @param {any} props */
 function Payments({ query: given }) {
-  const load = (/** @type {string} */ next) => readPayments(next || query({ ...filters(given), limit: PAGE }));
+  const load = (/** @type {string} */ next) => readPayments(next || query({ ...filtersOf(given), limit: PAGE }));
   return html`
     <${Title} actions=${html`<${Download} given=${given} />`}>${t("nav.payments")}<//>
-    <${Filters} key=${given.toString()} given=${given} />
+    <${Filters} key=${given.toString()} view="payments" given=${given} names=${FILTERS} choices=${{ type: TYPES }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
       ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
         <div class="links"><${Sums} rows=${rows} />${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}</div>
@@ -80,7 +54,7 @@ function Whole({ given }) {
   const [found, setFound] = useState(/** @type {any} */ (null));
   const add = async () => {
     let [count, sums] = [0, /** @type {Record<string, string>} */ ({})];
-    await readAll(query({ ...filters(given), limit: PART }), (rows) => {
+    await readAll(query({ ...filtersOf(given), limit: PART }), (rows) => {
       count += rows.length;
       sums = totals(rows, sums);
     });
@@ -99,7 +73,7 @@ function Download({ given }) {
     setBusy(true);
     setProblem(null);
     try {
-      const parts = await readParts(query({ ...filters(given), limit: PART }));
+      const parts = await readParts(query({ ...filtersOf(given), limit: PART }));
       const url = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
       Object.assign(document.createElement("a"), { href: url, download: "payments.csv" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);

@@ -1,15 +1,16 @@
 // Requests and links: lists with filters that stand in the URL, and one request with its timeline.
 
-import { html, useRef, useState } from "./vendor.js";
+import { html, useRef } from "./vendor.js";
 import { amount, short, t, time, webAddress, word } from "./text.js";
 import { ROOT, call, may, query } from "./api.js";
-import { Link, address, go } from "./route.js";
+import { Filters, filtersOf } from "./filters.js";
+import { Link } from "./route.js";
 import { Actions } from "./actions.js";
 import { Held, readHeld } from "./commerce.js";
 import { pause } from "./refresh.js";
 import { mailAgain } from "./mails.js";
 import { Timeline } from "./timeline.js";
-import { Badge, Copy, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./components.js";
+import { Badge, Copy, Empty, Failure, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./components.js";
 
 const [LATEST_MS, PAGE, EVENTS] = [30_000, 25, 20];
 const STATUSES = ["created", "partially_paid", "paid", "processing", "failed", "cancelled"];
@@ -20,47 +21,17 @@ const KINDS = { paid: "good", completed: "good", failed: "bad", compliance_faile
 /** @param {any} props */
 const State = ({ of: state }) => html`<${Badge} kind=${KINDS[state]}>${word("status", state)}<//>`;
 
-/** @param {any} props Filters that become the query of the view's URL. */
-function Filters({ view, names, statuses, values }) {
-  const [typed, setTyped] = useState(/** @type {Record<string, string>} */ (values));
-  const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setTyped({ ...typed, [name]: value });
-  const apply = async () => go(address(view, "", Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))));
-  return html`
-    <details class="card filter" open=${Object.keys(values).length > 0}>
-      <summary>${t("filter")}</summary>
-      <${Form} send=${apply} label=${t("filter.apply")} quiet>
-        <div class="filters">
-          <${Field} is="select" label=${t("state")} value=${typed.status ?? ""} onValue=${change("status")}>
-            <option value="">${t("any")}</option>
-            ${statuses.map((/** @type {string} */ each) => html`<option key=${each} value=${each}>${word("status", each)}</option>`)}
-          <//>
-          ${names.map((/** @type {string} */ name) => html`
-            <${Field} key=${name} label=${t(`filter.${name}`)} hint=${view === "requests" && name === "reference" && t("filter.reference.hint")} value=${typed[name] ?? ""} onValue=${change(name)} type=${name.endsWith("Date") ? "date" : "text"} />
-          `)}
-        </div>
-      <//>
-      ${Object.keys(values).length > 0 && html`<p><${Link} view=${view}>${t("filter.clear")}<//></p>`}
-    </details>
-  `;
-}
-
-/** @param {Record<string, string>} values Days as the API wants them: from the first moment to the last. */
-function dateFilters({ fromDate, toDate, ...others }) {
-  return { ...others, fromDate: fromDate && `${fromDate}T00:00:00Z`, toDate: toDate && `${toDate}T23:59:59.999Z` };
-}
-
 const create = () => may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`;
 
 /** @param {any} props */
 function Requests({ query: given }) {
-  const values = Object.fromEntries(given);
   const load = async (/** @type {string} */ cursor) => {
-    const { requests, pagination } = await call("GET", `/v2/request${query({ ...dateFilters(values), limit: PAGE }) }&cursor=${encodeURIComponent(cursor)}`);
+    const { requests, pagination } = await call("GET", `/v2/request${query({ ...filtersOf(given), limit: PAGE })}&cursor=${encodeURIComponent(cursor)}`);
     return { rows: requests, next: pagination.nextCursor };
   };
   return html`
     <${Title} actions=${create()}>${t("nav.requests")}<//>
-    <${Filters} key=${given.toString()} view="requests" names=${[...(values.securePaymentToken ? ["securePaymentToken"] : []), "reference", "walletAddress", "fromDate", "toDate"]} statuses=${STATUSES} values=${values} />
+    <${Filters} key=${given.toString()} view="requests" given=${given} names=${["status", ...(given.has("securePaymentToken") ? ["securePaymentToken"] : []), "reference", "walletAddress", "fromDate", "toDate"]} choices=${{ status: STATUSES }} hints=${{ reference: t("filter.reference.hint") }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} title=${t("first.requests")} isFiltered=${given.size > 0} />`}>
       ${(/** @type {any[]} */ rows) => html`
         <${Table}
@@ -84,14 +55,13 @@ const Nothing = ({ title, isFiltered }) => isFiltered
 
 /** @param {any} props */
 function Links({ query: given }) {
-  const values = Object.fromEntries(given);
   const load = async (/** @type {string} */ cursor) => {
-    const { securePayments, pagination } = await call("GET", `/v2/secure-payments${query({ ...dateFilters(values), limit: PAGE, cursor })}`);
+    const { securePayments, pagination } = await call("GET", `/v2/secure-payments${query({ ...filtersOf(given), limit: PAGE, cursor })}`);
     return { rows: securePayments, next: pagination.nextCursor };
   };
   return html`
     <${Title} actions=${create()}>${t("nav.links")}<//>
-    <${Filters} key=${given.toString()} view="links" names=${["reference", "clientId", "fromDate", "toDate"]} statuses=${LINK_STATUSES} values=${values} />
+    <${Filters} key=${given.toString()} view="links" given=${given} names=${["status", "reference", "clientId", "fromDate", "toDate"]} choices=${{ status: LINK_STATUSES }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Nothing} title=${t("first.links")} isFiltered=${given.size > 0} />`}>
       ${(/** @type {any[]} */ rows) => html`
         <${Table}

@@ -1,9 +1,9 @@
-// Settings of the account: where it is paid, its team, its rules and notifications, and the audit log.
+// Settings of the account: its team, its rules and notifications, and the audit log.
 
 import { html, useState } from "./vendor.js";
 import { clean, short, t, time, word } from "./text.js";
-import { call, chainName, may, me, query, readMe } from "./api.js";
-import { Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
+import { call, may, me, query, readMe } from "./api.js";
+import { Confirmed, Copy, Dialog, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
 
 const PAGE = 50;
 const ROLES_OFFERED = ["admin", "finance", "support", "developer", "viewer", "owner"];
@@ -88,61 +88,6 @@ function Invite({ close }) {
   `;
 }
 
-/** The destination of the wallet that is signed in; every destination is in the wallet's hands alone. */
-function Payees() {
-  const wallets = me.value.type === "wallet" ? [{ id: me.value.address, name: me.value.address }] : []; // that of the session alone, which others may not read either
-  const hasWallet = me.value.identities.some((/** @type {any} */ each) => each.type === "wallet");
-  const loaded = useLoad(async () => (wallets.length ? call("GET", "/v1/payee-destination") : null), []);
-  return html`
-    <${Title}>${t("nav.payees")}<//>
-    <p class="hint">${t("payee.text")}</p>
-    <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ found) => html`
-        ${found ? html`<${Destination} of=${found} again=${loaded.again} />` : html`<${Empty} title=${t("payee.none")} text=${t(wallets.length ? "payee.none.text" : hasWallet ? "payee.none.session" : "payee.none.wallet")} />`}
-        ${may("payee_destinations:write") && wallets.length > 0 && html`<${SetDestination} found=${found} wallets=${wallets} again=${loaded.again} />`}
-      `}
-    <//>
-  `;
-}
-
-/** @param {any} props */
-const Destination = ({ of: found, again }) => html`
-  <section class="card">
-    <dl>
-      <div class="row"><dt>${t("payee.wallet")}</dt><dd><${Copy} text=${found.walletAddress} /></dd></div>
-      <div class="row"><dt>${t("token")}</dt><dd><${Copy} text=${found.tokenAddress} /></dd></div>
-      <div class="row"><dt>${t("payee.chain")}</dt><dd>${chainName(found.chainId)}</dd></div>
-      <div class="row"><dt>${t("payee.id")}</dt><dd><${Copy} text=${found.destinationId} /></dd></div>
-      <div class="row"><dt>${t("state")}</dt><dd>${t(found.active ? "active" : "off")}</dd></div>
-    </dl>
-    ${found.active && may("payee_destinations:write") && html`<${Confirmed} label=${t("payee.off")} question=${t("payee.off.question", { wallet: short(found.walletAddress) })} act=${() => call("PATCH", "/v1/payee-destination/deactivate")} done=${again} />`}
-  </section>
-`;
-
-/** @param {any} props */
-function SetDestination({ found, wallets, again }) {
-  const [id, setId] = useState("");
-  const [wallet, setWallet] = useState(wallets[0].name);
-  const currencies = useLoad(() => call("GET", "/v2/currencies"), []);
-  const tokens = (currencies.data ?? []).filter((/** @type {any} */ each) => each.type === "ERC20" && each.chainId);
-  const isPresent = (/** @type {any} */ each) => each.address === found?.tokenAddress && String(each.chainId) === String(found?.chainId);
-  const token = tokens.find((/** @type {any} */ each) => each.id === id) ?? tokens.find(isPresent) ?? tokens[0];
-  const send = async () => {
-    const body = { tokenAddress: token.address, chainId: token.chainId, walletAddress: wallet };
-    await call(found ? "PUT" : "POST", "/v1/payee-destination", { body });
-    again();
-  };
-  return html`
-    <section class="card">
-      <h2>${t(found ? "payee.change" : "payee.set")}</h2>
-      <${Loaded} of=${currencies}>${() => html`<${Form} send=${send} label=${t("save")}>
-        <${Field} is="select" label=${t("payee.wallet")} value=${wallet} onValue=${setWallet}>${wallets.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.name}>${short(each.name)}</option>`)}<//>
-        <${Field} is="select" label=${t("token")} value=${token?.id} onValue=${setId}>${tokens.map((/** @type {any} */ each) => html`<option key=${each.id} value=${each.id}>${each.id}</option>`)}<//>
-      <//>`}<//>
-    </section>
-  `;
-}
-
 function Account() {
   const loaded = useLoad(async () => {
     const [account, notices] = await Promise.all([call("GET", "/v1/account"), call("GET", "/v1/notifications")]);
@@ -160,6 +105,7 @@ function Rules({ account }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
+    setSaved(false);
     const approvalDelayHours = delay.trim() ? Number(delay) || delay : null; // what is no number is refused, and never taken for none
     const { pendingChange } = await call("PUT", "/v1/account", { body: { name, requireSecondFactor, approvals, approvalDelayHours } });
     setSaved(!pendingChange);
@@ -186,6 +132,7 @@ function Notices({ of: notices }) {
   const [attention, setAttention] = useState(notices.attention);
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
+    setSaved(false);
     await call("PUT", "/v1/notifications", { body: { payments, attention } });
     setSaved(true);
   };
@@ -218,4 +165,4 @@ function Audit() {
   `;
 }
 
-export const views = { team: Team, payees: Payees, account: Account, audit: Audit };
+export const views = { team: Team, account: Account, audit: Audit };

@@ -27,7 +27,7 @@ export const VIEWS = {
   snippets: { file: "snippets.js", scope: "client_ids:read", group: "developers" },
   webhooks: { file: "webhooks.js", scope: "webhooks:read", group: "developers" },
   webhook: { file: "webhooks.js", scope: "webhooks:read" },
-  payees: { file: "settings.js", scope: "payee_destinations:read", group: "settings" },
+  payees: { file: "payees.js", scope: "payee_destinations:read", group: "settings" },
   team: { file: "settings.js", scope: "members:read", group: "settings" },
   changes: { file: "changes.js", scope: "changes:read", group: "settings" },
   account: { file: "settings.js", scope: "account:read", group: "settings" },

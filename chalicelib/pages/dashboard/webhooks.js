@@ -123,7 +123,7 @@ function Actions({ webhook, again }) {
     again();
   };
   const test = async () => {
-    const { message } = await call("POST", "/v1/webhook/test", { body: { eventType: "payment.confirmed" } });
+    const { message } = await call("POST", "/v1/webhook/test", { body: { eventType: "payment.confirmed", webhookId: webhook.id } });
     say(message);
     again();
   };

@@ -3,16 +3,18 @@
 from chalicelib.platform.http.view import AnyCall, Call
 from chalicelib.webhooks.deliveries import flows, reading, schemas
 from chalicelib.webhooks.deliveries.records import Delivery, Listing
-from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, finds_only_public
+from chalicelib.webhooks.endpoints.api import client_id_of, endpoint_of, endpoint_with_id, finds_only_public
 from chalicelib.webhooks.endpoints.records import Endpoint
 from chalicelib.webhooks.endpoints.schemas import ClientIdChoice
 from chalicelib.webhooks.sealed_bodies import body_for, body_of
 
 
 def test_webhook(call: Call[schemas.TestWebhook, None]) -> schemas.TestAnswer:
-    client_id = client_id_of(call, call.body)
+    body, account_id, only_public = call.body, call.caller.account_id, finds_only_public(call)
+    chosen = endpoint_with_id(call, body, body.webhookId) if body.webhookId is not None else None
+    client_id = chosen.client_id if chosen else client_id_of(call, body)
     queued = flows.send_test(
-        call.services, call.caller.account_id, client_id, call.body.eventType, only_public=finds_only_public(call)
+        call.services, account_id, client_id, body.eventType, only_public=only_public, webhook_id=body.webhookId
     )
     where = "GET /v1/webhook/{webhook_id}/deliveries shows what the receivers answered"
     return schemas.TestAnswer(sent=queued, failed=0, queued=queued, message=f"Queued; {where}")

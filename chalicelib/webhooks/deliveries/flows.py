@@ -29,12 +29,24 @@ from chalicelib.webhooks.sealed_bodies import body_for, body_of
 _NOTE_ATTEMPTS = 3
 
 
-def send_test(services: Services, account_id: str, client_id: str | None, kind: str, *, only_public: bool) -> int:
-    """Queues a sample event for every active webhook of the caller; returns their number. Raises NotFound if none."""
+def send_test(
+    services: Services,
+    account_id: str,
+    client_id: str | None,
+    kind: str,
+    *,
+    only_public: bool,
+    webhook_id: str | None = None,
+) -> int:
+    """Queues a sample event for every active webhook of the caller, or for one of them; returns their number.
+
+    Raises NotFound if none is active.
+    """
     context = event_context(services)
     event = sample_event(kind, account_id, client_id, context)
     found = endpoint_store.endpoints(services.store, account_id, client_id)
-    endpoints = [each for each in found if each.is_public or not only_public]
+    wanted = [each for each in found if webhook_id in (None, each.webhook_id)]
+    endpoints = [each for each in wanted if each.is_public or not only_public]
     deliveries = rules.deliveries_of(event, endpoints, context.now, is_test=True)
     if not deliveries:
         raise NotFound("No active webhooks found")

@@ -17,6 +17,7 @@ Cursor = Annotated[str, StringConstraints(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
 
 class TestWebhook(ClientIdChoice):
     eventType: Annotated[str, form(enum=list(KINDS))] = Field(description="The kind of the sample")
+    webhookId: str | None = Field(None, description="The only webhook that gets it; without it every active one does")
 
 
 class TestAnswer(Output):

@@ -33,7 +33,12 @@ def finds_only_public(call: AnyCall) -> bool:
 
 def endpoint_of(call: AnyCall, choice: schemas.ClientIdChoice) -> Endpoint:
     """The webhook of the path. Raises NotFound if it is not one of those that are meant."""
-    account_id, webhook_id = call.caller.account_id, call.path["webhook_id"]
+    return endpoint_with_id(call, choice, call.path["webhook_id"])
+
+
+def endpoint_with_id(call: AnyCall, choice: schemas.ClientIdChoice, webhook_id: str) -> Endpoint:
+    """The webhook with an id. Raises NotFound if it is not one of those that are meant."""
+    account_id = call.caller.account_id
     if _means_any(call, choice):
         return flows.endpoint_of_any(call.services, account_id, webhook_id)
     client_id, only_public = client_id_of(call, choice), finds_only_public(call)

@@ -214,6 +214,18 @@ def test_a_webhook_is_made_tested_and_a_failed_delivery_sent_again(stack: Stack,
         assert sent.value.status == 202
 
 
+def test_a_test_is_sent_to_the_webhook_that_is_shown_alone(new_person: NewPerson) -> None:
+    """Also to one of a client id."""
+    person = new_person().register()
+    client = person.call("POST", "/v1/client-ids", {"label": "Shop", "allowedDomains": []}, 201)["clientId"]
+    bodies = ({"url": "http://127.0.0.1:9999/one"}, {"url": "http://127.0.0.1:9999/two"}, {"url": "http://127.0.0.1:9999/shop", "clientId": client})
+    webhooks = [person.call("POST", "/v1/webhook", body, 201)["id"] for body in bodies]
+    for each in webhooks[1:]:
+        person.at(f"/webhook/{each}").click("Send a test")
+        expect(person.page.locator(".deliveries li")).to_have_count(1)
+    assert [len(person.call("GET", f"/v1/webhook/{each}/deliveries")["deliveries"]) for each in webhooks] == [0, 1, 1]
+
+
 def test_all_failed_deliveries_since_a_time_are_sent_again(new_person: NewPerson) -> None:
     """By as many calls as there are pages; what was queued before one of them failed is said."""
     person = new_person().register()
