@@ -78,12 +78,8 @@ _KINDS = {"x-orchestrator-key": "orc_", "x-api-key": "key_", "x-client-id": "cli
 def _credential_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The credential headers that count, by name."""
     filled = {name: headers[name] for name in _KINDS if headers.get(name, "").strip()}
-    values = list(filled.values())
-    return {name: text for name, text in filled.items() if values.count(text) == 1 or not _is_of_another(name, text)}
-
-
-def _is_of_another(name: str, text: str) -> bool:
-    return any(text.startswith(kind) for other, kind in _KINDS.items() if other != name)
+    own = {text: name for name, text in filled.items() if text.startswith(_KINDS[name])}
+    return {name: text for name, text in filled.items() if own.get(text, name) == name}
 
 
 def refuse_foreign_pages(settings: Settings, request: HttpRequest) -> None:

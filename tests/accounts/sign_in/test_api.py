@@ -427,6 +427,14 @@ def test_an_unknown_user_and_a_wrong_password_hear_the_same(api: Api, ann: tuple
     assert stored() == then and all("set-cookie" not in reply.headers for reply in replies), "one audit line, Ann's"
 
 
+def test_an_idempotency_key_does_not_tell_an_unknown_user_from_a_wrong_password(api: Api, ann: tuple[str, str]) -> None:
+    """A refusal that is kept is marked as replayed: that of a known user has an audit line, and must not be kept for it."""
+    for email in (ann[0], f"{new_name()}@example.com"):
+        for _ in range(2):
+            reply = log_in(api, email, "wrong horse", {"idempotency-key": f"{email}-1"})
+            assert (reply.status, reply.message, "idempotent-replayed" in reply.headers) == (401, BAD_LOGIN, False)
+
+
 def test_logging_out_ends_the_session_and_clears_the_cookie(api: Api, ann: tuple[str, str]) -> None:
     _, token = ann
     session = record(token)

@@ -151,6 +151,17 @@ def test_a_router_in_trouble_is_a_clear_400_and_nothing_is_created(shop: Shop, a
     assert pay(shop, path, f"wallet={WALLET}").status == 200
 
 
+def test_what_was_refused_for_a_router_in_trouble_is_made_under_its_idempotency_key_later(
+    shop: Shop, router: FakeRouter
+) -> None:
+    """That the router was in trouble is noted, which is no effect of the request."""
+    headers = {**shop.by_key, "idempotency-key": f"{shop.key}-1"}
+    with routed_by(Answer(500, b"")):
+        assert shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET}, headers).status == 400
+    made = shop.api.request("POST", "/v2/payouts", {**PAYOUT, **FROM_MAINNET}, headers)
+    assert (made.status, "idempotent-replayed" in made.headers) == (201, False), made.json
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [

@@ -287,6 +287,17 @@ def test_a_key_that_stands_in_every_header_counts_in_its_own(api: Api, shop: Sho
     assert create(api, **dict.fromkeys(every, platform)).message == "x-client-id is required with x-orchestrator-key"
 
 
+def test_a_key_that_stands_in_every_header_but_its_own_is_401_and_the_headers_are_named(api: Api, shop: Shop) -> None:
+    beside_platform = dict.fromkeys(("x-orchestrator-key", "x-client-id"), shop.key)
+    beside_key = dict.fromkeys(("x-api-key", "x-client-id"), "orc_live_unknown")
+    for headers in (beside_platform, beside_key):
+        for session in ({}, Tenant().by_email()):
+            reply = api.get(UNKNOWN, {**headers, **session, "origin": ORIGIN})
+            assert reply.status == 401 and " and ".join(headers) in reply.message, reply.body
+    assert create(api, x_api_key=shop.client_id, x_orchestrator_key=shop.client_id).message.startswith("x-api-key ")
+    assert api.get("/v2/currencies", beside_platform).status == 401
+
+
 def test_an_orchestrators_key_without_a_client_id_leaves_it_to_the_api_key_beside_it(api: Api, shop: Shop) -> None:
     tenant = Tenant()
     platform = tenant.by_orchestrator_key()["x-orchestrator-key"]

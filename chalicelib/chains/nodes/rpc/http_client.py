@@ -81,7 +81,7 @@ class HttpClient:
         share: float = 1,
     ) -> None:
         self._base_url = base_url
-        self._share = share
+        self._seconds = TOTAL_SECONDS * share
         self._max_bytes = max_bytes
         self._headers = dict(headers or {})
 
@@ -105,14 +105,12 @@ class HttpClient:
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-        total = TOTAL_SECONDS * self._share
-        deadline = time.monotonic() + total
-        timeout = Timeout(connect=min(CONNECT_SECONDS, total), read=min(READ_SECONDS, total))
+        timeout = Timeout(connect=min(CONNECT_SECONDS, self._seconds), read=min(READ_SECONDS, self._seconds))
         options: dict[str, Any] = {"timeout": timeout, "retries": False, "redirect": False, "preload_content": False}
         try:
             response = self._pool.request(method, self._base_url + path, **options, **content)
             try:
-                body = self._read(response, deadline, max_bytes)
+                body = self._read(response, max_bytes)
             finally:
                 response.close()  # after a complete body the connection is already back in the pool and stays open
         except ReadTimeoutError as error:
@@ -121,18 +119,16 @@ class HttpClient:
             raise HttpError(str(error)) from error
         return HttpResponse(response.status, body, {name.lower(): value for name, value in response.headers.items()})
 
-    def _read(self, response: Any, deadline: float, max_bytes: int) -> bytes:
+    def _read(self, response: Any, max_bytes: int) -> bytes:
         body, is_error = bytearray(), response.status >= 400
         if not is_error and not 200 <= response.status < 300:
             return b""
-        while chunk := response.read1(_CHUNK_BYTES):  # returns the bytes that have arrived, so the deadline is checked
+        while chunk := response.read1(_CHUNK_BYTES):
             body += chunk
             if is_error and len(body) > _MAX_ERROR_BYTES:
                 return bytes(body[:_MAX_ERROR_BYTES])
             if len(body) > max_bytes:
                 raise ResponseTooLarge(f"the response is longer than {max_bytes} bytes")
-            if time.monotonic() > deadline:
-                raise ResponseTimeout("the response did not arrive in time")
         return bytes(body)
 
     @cached_property
@@ -150,19 +146,20 @@ class HttpClient:
         manager = PoolManager(maxsize=_KEPT_CONNECTIONS, headers={**headers, **self._headers}, ca_certs=where())
         pools: dict[str, Any] = dict(manager.pool_classes_by_scheme)
         manager.pool_classes_by_scheme = {
-            scheme: type(pool.__name__, (pool,), {"ConnectionCls": past_interim(pool.ConnectionCls)})
+            scheme: type(pool.__name__, (pool,), {"ConnectionCls": past_interim(pool.ConnectionCls, self._seconds)})
             for scheme, pool in pools.items()
         }
         return manager
 
 
 @cache
-def past_interim(connection_class: Any) -> Any:
+def past_interim(connection_class: Any, seconds: float | None = None) -> Any:
     """A subclass of a connection of http.client that passes over all interim responses (RFC 9110, 15.2), such as 103
     Early Hints, where http.client passes over 100 alone.
 
-    They and the headers have the time of one read together: with that time for each part, a server that sends a byte at
-    a time would never be given up. TimeoutError is raised after it."""
+    They and the headers have the time of one read together, and the whole response `seconds`, if given: with the time
+    of a read for each part, a server that sends a byte at a time would never be given up. A single call reads all
+    trailers of a body in chunks. TimeoutError is raised after that time."""
     from http.client import HTTPResponse
     from io import BufferedReader, RawIOBase
 
@@ -170,24 +167,28 @@ def past_interim(connection_class: Any) -> Any:
         """Reads of a socket's stream that end at a time, as long as there is one."""
 
         def __init__(self, sock: Any, stream: Any) -> None:
-            self._sock, self._stream, self._seconds = sock, stream, sock.gettimeout()
-            self.until = None if self._seconds is None else time.monotonic() + self._seconds
+            self._sock, self._stream, self._at_once = sock, stream, sock.gettimeout()
+            self._began = time.monotonic()
+            self._until = self._after(self._at_once)
+
+        def _after(self, time_limit: float | None) -> float | None:
+            return None if time_limit is None else self._began + time_limit
 
         def readable(self) -> bool:
             return True
 
         def readinto(self, buffer: Any) -> int | None:
-            if self.until is not None:
-                left = self.until - time.monotonic()
+            if self._until is not None:
+                left = self._until - time.monotonic()
                 if left <= 0:
-                    raise TimeoutError("the headers did not arrive in time")
-                self._sock.settimeout(left)
+                    raise TimeoutError("the response did not arrive in time")
+                self._sock.settimeout(min(left, self._at_once or left))
             read: int | None = self._stream.readinto(buffer)
             return read
 
-        def end(self) -> None:
-            self.until = None
-            self._sock.settimeout(self._seconds)
+        def end_headers(self) -> None:
+            self._until = self._after(seconds)
+            self._sock.settimeout(self._at_once)
 
         def close(self) -> None:
             self._stream.close()
@@ -204,6 +205,6 @@ def past_interim(connection_class: Any) -> Any:
             while 100 <= self.status < 200 and self.status != HTTPStatus.SWITCHING_PROTOCOLS:
                 self.headers = self.msg = None  # type: ignore[assignment]  # else it does not read on
                 super().begin()
-            self._in_time.end()
+            self._in_time.end_headers()
 
     return type(connection_class.__name__, (connection_class,), {"response_class": FinalResponse})

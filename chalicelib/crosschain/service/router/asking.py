@@ -33,7 +33,8 @@ def ask(
     several that do not fit into the quota the first is asked.
 
     Three calls to DynamoDB, four if the account's own question is used up, and one more before and after if the circuit
-    is or was not closed. What does not fit takes as many again.
+    is or was not closed: these are no steps of the request, whose refusal they must not keep under its idempotency key.
+    What does not fit takes as many again.
     """
     wait = circuits.time_closed(circuit, now)
     if wait is not None:
@@ -41,7 +42,7 @@ def ask(
     probe = circuits.probing(circuit, now)
     if probe is not None:
         try:
-            circuit = services.store.write(probe)
+            circuit = services.store.apart.write(probe)
         except WriteConflict:
             return _not_asked(questions, "another process probes", _LEASE_SECONDS)
     asked = questions[:1] if probe is not None else questions
@@ -128,4 +129,4 @@ def _learn(services: Services, circuit: RouterCircuit | None, answers: Sequence[
         if changed.open_until is not None:
             services.log.error("router circuit opened", extra={"until": changed.open_until.isoformat()})
     if changed is not None:
-        try_write(services.store, changed)
+        try_write(services.store.apart, changed)
