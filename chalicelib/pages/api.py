@@ -30,6 +30,7 @@ _IMAGE = {
     "Content-Security-Policy": "default-src 'none'; img-src data:",
     "X-Content-Type-Options": "nosniff",
 }
+_NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _OPENED = ("document", "iframe")
 """Values of Sec-Fetch-Dest for a page that is opened, also from another site or within Safe's app."""
 _STEP = re.compile(r"[0-9]{1,3}")
@@ -67,6 +68,19 @@ def show_code(visit: Visit) -> HttpResponse:
     visitor, token = _admit_visitor(visit, "picture"), visit.query("token")
     text = flows.code_text(_services_for(visit, token), visitor, token, wanted)
     return HttpResponse(200, draw_qr_code(text), {**_IMAGE, "Cache-Control": "no-store"})
+
+
+def show_receipt(visit: Visit) -> HttpResponse:
+    """Returns the receipts of a link as a file, for whoever has its token."""
+    from chalicelib.payments.receipts.api import signed_receipt  # imported here: few calls ask for it
+    from chalicelib.payments.receipts.schemas import ReceiptsOfLink
+
+    visitor, token = _admit_visitor(visit, "page"), visit.query("token")
+    services = _services_for(visit, token)
+    paid = flows.list_paid(services, visitor, token)
+    file = ReceiptsOfLink(receipts=[signed_receipt(services, each) for each in paid])
+    headers = {"Content-Type": JSON, "Content-Disposition": 'attachment; filename="receipt.json"', **_NOT_KEPT}
+    return HttpResponse(200, file.model_dump_json(exclude_unset=True, indent=1), headers)
 
 
 def show_logo(visit: Visit) -> HttpResponse:

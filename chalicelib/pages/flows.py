@@ -17,6 +17,7 @@ from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable, is_being_signed, status_at
 from chalicelib.payments.payable.rules import amounts_owed
+from chalicelib.payments.receipts.flows import Paid, find_all_paid
 from chalicelib.payments.requests.rules import name_of
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.rate_limits.flows import count_unknown_token
@@ -84,6 +85,16 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         dues=dues,
         steps=_steps(payable, dues),
     )
+
+
+def list_paid(services: Services, visitor: Caller, token: str) -> tuple[Paid, ...]:
+    """The requests of a link of which something was paid, for its receipts.
+
+    One read, and one query for each request. Raises NotFound if no link has the token (counted against the visitor's
+    limit), and Conflict if nothing was paid.
+    """
+    payable = _load(services, visitor, token)
+    return find_all_paid(services, payable, payable.requests)
 
 
 def code_text(services: Services, visitor: Caller, token: str, step: int | str) -> str:

@@ -8,6 +8,7 @@ ROUTES = {
         PageRoute("/pages/{name}", "show_asset"),
         PageRoute("/pages/locales/{name}", "show_locale"),
         PageRoute("/pages/qr.svg", "show_code"),
+        PageRoute("/pages/receipt.json", "show_receipt"),
         PageRoute("/pages/logos/{name}", "show_logo"),
         PageRoute("/dashboard", "show_dashboard"),
         PageRoute("/dashboard/{view}", "show_dashboard"),

@@ -1,5 +1,6 @@
 """What each state says: what is true, within twenty seconds, with what to do; the button to pay in view, and a receipt."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -212,6 +213,21 @@ def test_a_receipt_of_many_payments_has_each_of_them_and_when_they_were_paid(
     visitor.reload("completed").shows(text)
 
 
+@pytest.mark.xdist_group("browser")
+def test_the_signed_receipts_of_all_payments_are_saved_as_a_file(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(purse).open(stack.shop.link(native(), native())).connect(purse).pay("confirming")
+    stack.settle()
+    visitor.reach("completed")
+    with visitor.page.expect_download() as download:
+        visitor.page.get_by_text("Save the signed receipt").click()
+    receipts = json.loads(download.value.path().read_text())["receipts"]
+    paid = [(each["receipt"]["status"], each["receipt"]["payments"][0]["payerAddress"]) for each in receipts]
+    assert paid == [("paid", purse.address)] * 2
+    assert all(each["jws"].count(".") == 2 for each in receipts)
+
+
 @pytest.mark.xdist_group("scenes")
 def test_a_receipt_has_what_was_paid_to_whom_and_the_whole_transaction_and_no_buttons(stage: Stage) -> None:
     with stage.show_scene(SCENES["completed"]) as page:
@@ -223,6 +239,6 @@ def test_a_receipt_has_what_was_paid_to_whom_and_the_whole_transaction_and_no_bu
         expect(page.locator("main")).to_contain_text("12.625 fUSDC")
         for each in ("0xf17f52151EbEF6C7334FAD080c5704D77216b732", "Sepolia", "INV-2026-0042", "Payment complete"):
             expect(page.get_by_text(each).first).to_be_visible()
-        for selector in ("button", "select", "#back", "#manual", "#footer"):
+        for selector in ("button", "select", "#back", "#signed", "#manual", "#footer"):
             assert not any(each.is_visible() for each in page.locator(selector).all()), selector
         page.emulate_media(media="screen")

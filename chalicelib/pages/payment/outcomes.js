@@ -94,6 +94,7 @@ export async function showEnd(app, outcome) {
       known === "safe" && deadline(app, statuses),
       isDone && app.stored.get(paid) > 1 && app.paragraph(moment(app, Number(app.stored.get(paid)))),
       isDone && app.button("print", app.t("receipt"), () => print(), "quiet"),
+      isDone && app.anchor(`pages/receipt.json?token=${app.token}`, app.t("receipt.signed"), { id: "signed", download: "" }),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));

@@ -1,12 +1,15 @@
 """Reads what a receipt says."""
 
+from collections.abc import Sequence
+
+from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.payments.links.reading import Viewer, load_request
 from chalicelib.payments.links.records import Payable
-from chalicelib.payments.receipts.rules import payments_of_receipt
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.search.requests.rules import counting
 from chalicelib.platform.services import Services
 
 
@@ -22,8 +25,17 @@ class Paid:
 def find_paid(services: Services, name: str, viewer: Viewer) -> Paid:
     """The request with this id or payment reference, of which something was paid.
 
-    Reads as `load_request`, and one query of the payments. Raises NotFound and Conflict.
+    Reads as `load_request`, and one query of the payments. Raises NotFound, and Conflict if nothing was paid.
     """
     request, payable = load_request(services, name, viewer)
-    payments = payments_of_receipt(request, payment_store.payments(services.store, request.request_id))
-    return Paid(request, payments, payable)
+    (found,) = find_all_paid(services, payable, (request,))
+    return found
+
+
+def find_all_paid(services: Services, payable: Payable, requests: Sequence[Request]) -> tuple[Paid, ...]:
+    """Those requests of a payable of which something was paid. One query for each. Raises Conflict if there is none."""
+    read = ((each, payment_store.payments(services.store, each.request_id)) for each in requests)
+    found = [Paid(request, counting(payments), payable) for request, payments in read]
+    if not (paid := tuple(each for each in found if each.payments)):
+        raise Conflict("Nothing was paid of it: ask for a receipt when a payment is confirmed")
+    return paid

@@ -110,3 +110,9 @@ class SignedReceipt(Output):
         description="A JSON Web Signature (RFC 7515, compact) of the receipt with Ed25519 (RFC 8037), by a key of "
         "GET /.well-known/jwks.json"
     )
+
+
+class ReceiptsOfLink(Output):
+    """The receipts of a link, one for each request of which something was paid."""
+
+    receipts: list[SignedReceipt]

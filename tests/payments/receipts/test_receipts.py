@@ -20,6 +20,7 @@ from chalicelib.webhooks.signature_keys import flows as signature_keys
 from tests.docs.documents import DOCS
 from tests.fakes.world import START, WALLET, World
 from tests.sandbox.test_api import link
+from tests.support.browser import get
 from tests.support.client import Api, Shop
 from tests.support.tenants import Tenant
 
@@ -39,8 +40,8 @@ def receipt_of(world: World, request: Request) -> Receipt:
     return Receipt.of(paid, "https://api.example", world.now, is_test=False)
 
 
-def signed_in_test_mode(api: Api) -> tuple[Any, Any]:
-    """A receipt of a request that is paid in test mode, and the keys of the service."""
+def signed_in_test_mode(api: Api) -> tuple[Any, Any, str]:
+    """A receipt of a request that is paid in test mode, the keys of the service, and the token of its link."""
     tenant = Tenant()
     key = tenant.by_test_key()
     token = link(api, key, amount="12.50")
@@ -51,7 +52,7 @@ def signed_in_test_mode(api: Api) -> tuple[Any, Any]:
     reply = api.get(f"/v2/request/{request['requestId']}/receipt", key)
     assert reply.status == 200, reply.json
     assert api.get(f"/v2/request/{request['requestId']}/receipt", Tenant().by_key()).status == 404
-    return reply.json, api.get("/.well-known/jwks.json", {}).json
+    return reply.json, api.get("/.well-known/jwks.json", {}).json, token
 
 
 def test_a_receipt_names_each_payment_its_fee_and_what_was_returned(world: World) -> None:
@@ -107,7 +108,7 @@ def test_others_find_no_receipt(world: World) -> None:
 
 
 def test_an_unmodified_library_verifies_a_receipt_by_the_published_keys(api: Api) -> None:
-    answer, keys = signed_in_test_mode(api)
+    answer, keys, _ = signed_in_test_mode(api)
     header = jwt.get_unverified_header(answer["jws"])
     key = jwt.PyJWKSet.from_dict(keys)[header["kid"]]
     document = jwt.PyJWS(algorithms=["EdDSA"]).decode(answer["jws"], key, algorithms=["EdDSA"])
@@ -115,6 +116,24 @@ def test_an_unmodified_library_verifies_a_receipt_by_the_published_keys(api: Api
     assert (header["alg"], header["typ"], answer["receipt"]["isTest"]) == ("EdDSA", "receipt+json", True)
     with pytest.raises(jwt.InvalidTokenError, match="no receipt of a payment"):
         read_example()(answer["jws"], keys)
+
+
+def test_the_payer_has_the_receipts_of_a_link_as_a_file(api: Api) -> None:
+    answer, keys, token = signed_in_test_mode(api)
+    reply = get(api, f"/pages/receipt.json?token={token}")
+    (found,) = reply.json["receipts"]
+    assert {**found["receipt"], "issuedAt": ""} == {**answer["receipt"], "issuedAt": ""}
+    key = jwt.PyJWKSet.from_dict(keys)[jwt.get_unverified_header(found["jws"])["kid"]]
+    document = jwt.PyJWS(algorithms=["EdDSA"]).decode(found["jws"], key, algorithms=["EdDSA"])
+    assert json.loads(document) == found["receipt"]
+    assert reply.headers["content-disposition"] == 'attachment; filename="receipt.json"'
+    assert (reply.headers["cache-control"], reply.headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
+def test_without_a_link_or_a_payment_there_is_no_file(api: Api, shop: Shop) -> None:
+    unpaid = shop.create().json["token"]
+    for token, status in (("", 404), ("nothing", 404), ("test_x", 404), (unpaid, 409)):
+        assert get(api, f"/pages/receipt.json?token={token}").status == status, token
 
 
 def test_the_program_of_the_documents_takes_nothing_but_what_was_signed(world: World) -> None:
