@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cache, cached_property
 from http import HTTPStatus
+from io import BufferedReader, RawIOBase
 from typing import Any
 from urllib.parse import unquote
 
@@ -152,6 +153,36 @@ class HttpClient:
         return manager
 
 
+class _UntilTime(RawIOBase):
+    """Reads of the stream of a socket: together no longer than its timeout until `end_headers`, then `seconds` in all,
+    if given. Raises TimeoutError after that."""
+
+    def __init__(self, sock: Any, stream: Any, seconds: float | None) -> None:
+        self._sock, self._stream, self._seconds, self._at_once = sock, stream, seconds, sock.gettimeout()
+        self._began = time.monotonic()
+        self._most = self._at_once
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._most is not None:
+            left = self._began + self._most - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the response did not arrive in time")
+            self._sock.settimeout(min(left, self._at_once or left))
+        read: int | None = self._stream.readinto(buffer)
+        return read
+
+    def end_headers(self) -> None:
+        self._most = self._seconds
+        self._sock.settimeout(self._at_once)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
 @cache
 def past_interim(connection_class: Any, seconds: float | None = None) -> Any:
     """A subclass of a connection of http.client that passes over all interim responses (RFC 9110, 15.2), such as 103
@@ -161,43 +192,11 @@ def past_interim(connection_class: Any, seconds: float | None = None) -> Any:
     of a read for each part, a server that sends a byte at a time would never be given up. A single call reads all
     trailers of a body in chunks. TimeoutError is raised after that time."""
     from http.client import HTTPResponse
-    from io import BufferedReader, RawIOBase
-
-    class UntilTime(RawIOBase):
-        """Reads of a socket's stream that end at a time, as long as there is one."""
-
-        def __init__(self, sock: Any, stream: Any) -> None:
-            self._sock, self._stream, self._at_once = sock, stream, sock.gettimeout()
-            self._began = time.monotonic()
-            self._until = self._after(self._at_once)
-
-        def _after(self, time_limit: float | None) -> float | None:
-            return None if time_limit is None else self._began + time_limit
-
-        def readable(self) -> bool:
-            return True
-
-        def readinto(self, buffer: Any) -> int | None:
-            if self._until is not None:
-                left = self._until - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError("the response did not arrive in time")
-                self._sock.settimeout(min(left, self._at_once or left))
-            read: int | None = self._stream.readinto(buffer)
-            return read
-
-        def end_headers(self) -> None:
-            self._until = self._after(seconds)
-            self._sock.settimeout(self._at_once)
-
-        def close(self) -> None:
-            self._stream.close()
-            super().close()
 
     class FinalResponse(HTTPResponse):
         def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
             super().__init__(sock, *args, **kwargs)
-            self._in_time = UntilTime(sock, self.fp.detach())
+            self._in_time = _UntilTime(sock, self.fp.detach(), seconds)
             self.fp = BufferedReader(self._in_time)
 
         def begin(self) -> None:
