@@ -154,22 +154,20 @@ class HttpClient:
 
 
 class _UntilTime(RawIOBase):
-    """Reads of a socket's stream that end at a time, as long as there is one: first that of a read, then `seconds`."""
+    """Reads of the stream of a socket: together no longer than its timeout until `end_headers`, then `seconds` in all,
+    if given. Raises TimeoutError after that."""
 
     def __init__(self, sock: Any, stream: Any, seconds: float | None) -> None:
-        self._sock, self._stream, self._at_once = sock, stream, sock.gettimeout()
-        self._began, self._seconds = time.monotonic(), seconds
-        self._until = self._after(self._at_once)
-
-    def _after(self, time_limit: float | None) -> float | None:
-        return None if time_limit is None else self._began + time_limit
+        self._sock, self._stream, self._seconds, self._at_once = sock, stream, seconds, sock.gettimeout()
+        self._began = time.monotonic()
+        self._most = self._at_once
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        if self._until is not None:
-            left = self._until - time.monotonic()
+        if self._most is not None:
+            left = self._began + self._most - time.monotonic()
             if left <= 0:
                 raise TimeoutError("the response did not arrive in time")
             self._sock.settimeout(min(left, self._at_once or left))
@@ -177,7 +175,7 @@ class _UntilTime(RawIOBase):
         return read
 
     def end_headers(self) -> None:
-        self._until = self._after(self._seconds)
+        self._most = self._seconds
         self._sock.settimeout(self._at_once)
 
     def close(self) -> None:
