@@ -14,7 +14,7 @@ const KEPT_MS = 7 * 86_400_000; // after that nobody takes what was sent for wha
 let sentHere = {};
 
 /** What was sent from this browser and may not be seen on its chain yet, also before the page was loaded anew. */
-function sentBefore() {
+function readSent() {
   let stored = {};
   try {
     stored = JSON.parse(localStorage.getItem("sent") ?? "{}") ?? {};
@@ -26,7 +26,7 @@ function sentBefore() {
 
 /** @param {string} key @param {string} hash */
 function keepSent(key, hash) {
-  sentHere = { ...sentBefore(), [key]: { hash, at: Date.now() } };
+  sentHere = { ...readSent(), [key]: { hash, at: Date.now() } };
   try {
     localStorage.setItem("sent", JSON.stringify(sentHere));
   } catch {
@@ -38,7 +38,7 @@ function keepSent(key, hash) {
 export function Signing({ transactions: given, currency: id, signer, label, again, sent: after, children }) {
   const [transactions] = useState(given); // what was shown is what is signed
   const key = [me.value.id, ...transactions.map((/** @type {Transaction} */ each) => each.data)].join();
-  const [before] = useState(() => sentBefore()[key]?.hash);
+  const [before] = useState(() => readSent()[key]?.hash);
   const found = useLoad(async () => (await call("GET", "/v2/currencies")).find((/** @type {any} */ each) => each.id === id) ?? null, [id]);
   const currency = found.data;
   const [wallets, setWallets] = useState(/** @type {any[]} */ ([]));
