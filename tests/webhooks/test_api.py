@@ -501,7 +501,7 @@ def test_a_test_goes_to_one_webhook_alone_if_that_is_named(new_shop: Shop) -> No
 
 
 def test_a_test_of_a_webhook_of_somebody_else_is_404(shop: Shop, new_shop: Shop) -> None:
-    ask = {"eventType": "payment.partial", "webhookId": registered(shop)["id"]}
+    ask = {"eventType": "payment.partial", "webhookId": registered(shop, f"{URL}/tested")["id"]}
     for body in (ask, {**ask, "webhookId": ""}, {**ask, "webhookId": "x" * 300}):
         reply = new_shop.send("POST", "/v1/webhook/test", body)
         assert (reply.status, reply.message) == (404, "Webhook not found")

@@ -1,8 +1,9 @@
 // Refunds: what is returned to whom, as it is asked for or offered, for the wallet of the payee to sign.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, t } from "./text.js";
-import { call } from "./api.js";
+import { amount, clean, decimal, t } from "./text.js";
+import { Problem, call } from "./api.js";
+import { amountProblem } from "./drafts.js";
 import { Signing } from "./signing.js";
 import { Copy, Dialog, Field, Form, problemOf } from "./components.js";
 
@@ -14,7 +15,10 @@ export function RefundRequest({ request, done }) {
   const [refund, setRefund] = useState(/** @type {any} */ (null));
   const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setTyped({ ...typed, [name]: value });
   const send = async () => {
-    const body = Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]).filter(([, value]) => value));
+    const [part, to] = [typed.amount.trim(), typed.to.trim()];
+    const message = part && amountProblem(part);
+    if (message) throw new Problem(400, { message, errors: [{ field: "amount", message }] });
+    const body = { ...(part && { amount: decimal(part) }), ...(to && { to }) };
     setRefund(await call("POST", `/v2/request/${encodeURIComponent(request.requestId)}/refund`, { body }));
   };
   const close = () => {

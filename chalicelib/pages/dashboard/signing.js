@@ -2,21 +2,43 @@
 
 import { html, useEffect, useState } from "./vendor.js";
 import { clean, short, t } from "./text.js";
-import { Problem, call } from "./api.js";
+import { Problem, call, me } from "./api.js";
 import { discoverWallets } from "./proofs.js";
 import { Copy, Failure, Hash, Loaded, useLoad } from "./components.js";
 
 const [LOOK_MS, LOOKS] = [2_000, 150];
+const KEPT_MS = 7 * 86_400_000; // after that nobody takes what was sent for what is on its way
 /** @typedef {{ to: string, data: string, value: any, feeLimit?: number | null }} Transaction As the API gives it. */
 /** @typedef {{ demand: () => Promise<void>, send: (transaction: Transaction) => Promise<string>, state: (hash: string) => Promise<boolean | null> }} Signer `demand` throws unless the wallet has the account and the network; `state` is whether a transaction has succeeded, null if it has not ended. */
-/** @type {Map<string, string>} What was sent from this page: the hash by the bytes that were signed. */
-const sentBefore = new Map();
+/** @type {Record<string, { hash: string, at: number }>} What was sent from this page, and the same of this browser as far as it stores anything: the last transaction, by the account and the bytes that were signed. */
+let sentHere = {};
+
+/** What was sent from this browser and may not be seen on its chain yet, also before the page was loaded anew. */
+function readSent() {
+  let stored = {};
+  try {
+    stored = JSON.parse(localStorage.getItem("sent") ?? "{}") ?? {};
+  } catch {
+    // a browser that stores nothing knows what was sent from this page
+  }
+  return Object.fromEntries(Object.entries({ ...stored, ...sentHere }).filter(([, each]) => each?.at > Date.now() - KEPT_MS));
+}
+
+/** @param {string} key @param {string} hash */
+function keepSent(key, hash) {
+  sentHere = { ...readSent(), [key]: { hash, at: Date.now() } };
+  try {
+    localStorage.setItem("sent", JSON.stringify(sentHere));
+  } catch {
+    // as above
+  }
+}
 
 /** @param {any} props Has transactions signed by `signer`. They are sent once as long as it is shown. `currency` is the id of the token, which says on which network; `children` say what is done, and `sent` what follows. With it the signer has a key of its own, and is no Safe. */
 export function Signing({ transactions: given, currency: id, signer, label, again, sent: after, children }) {
   const [transactions] = useState(given); // what was shown is what is signed
-  const bytes = transactions.map((/** @type {Transaction} */ each) => each.data).join();
-  const [before] = useState(() => sentBefore.get(bytes));
+  const key = [me.value.id, ...transactions.map((/** @type {Transaction} */ each) => each.data)].join();
+  const [before] = useState(() => readSent()[key]?.hash);
   const found = useLoad(async () => (await call("GET", "/v2/currencies")).find((/** @type {any} */ each) => each.id === id) ?? null, [id]);
   const currency = found.data;
   const [wallets, setWallets] = useState(/** @type {any[]} */ ([]));
@@ -33,7 +55,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
       if (!currency?.chainId) wrong(t("sign.elsewhere"));
       const session = (family === "tron" ? tronSigner : evmSigner)(wallet.provider, signer, currency.chainId);
       await sendAll(session, transactions, sent, () => setHashes([...sent]));
-      sentBefore.set(bytes, sent[sent.length - 1]);
+      keepSent(key, sent[sent.length - 1]);
       setState("sent");
     } catch (thrown) {
       setState("ready");
