@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from chalicelib.base.errors import NotFound
+from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.calldata.payment_uris import uri_of
@@ -22,6 +22,9 @@ from chalicelib.payments.requests.rules import name_of
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.rate_limits.flows import count_unknown_token
 from chalicelib.platform.services import Services
+
+MOST_RECEIPTS = 50
+"""Of one link, in a file."""
 
 
 @frozen
@@ -91,9 +94,11 @@ def list_paid(services: Services, visitor: Caller, token: str) -> tuple[Paid, ..
     """The requests of a link of which something was paid, for its receipts.
 
     One read, and one query for each request. Raises NotFound if no link has the token (counted against the visitor's
-    limit), and Conflict if nothing was paid.
+    limit), and Conflict if nothing was paid or there are more than MOST_RECEIPTS requests: anybody may ask.
     """
     payable = _load(services, visitor, token)
+    if len(payable.requests) > MOST_RECEIPTS:
+        raise Conflict(f"This link has more than {MOST_RECEIPTS} payments: ask the payee for the receipt of yours")
     return find_all_paid(services, payable, payable.requests)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.base.money import BaseUnits
+from chalicelib.pages.flows import MOST_RECEIPTS
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.receipts import flows
@@ -21,7 +22,7 @@ from tests.docs.documents import DOCS
 from tests.fakes.world import START, WALLET, World
 from tests.sandbox.test_api import link
 from tests.support.browser import get
-from tests.support.client import Api, Shop
+from tests.support.client import Api, Shop, item
 from tests.support.tenants import Tenant
 
 OTHER_KEY = base64.urlsafe_b64encode(bytes(32)).rstrip(b"=").decode()
@@ -131,8 +132,8 @@ def test_the_payer_has_the_receipts_of_a_link_as_a_file(api: Api) -> None:
 
 
 def test_without_a_link_or_a_payment_there_is_no_file(api: Api, shop: Shop) -> None:
-    unpaid = shop.create().json["token"]
-    for token, status in (("", 404), ("nothing", 404), ("test_x", 404), (unpaid, 409)):
+    unpaid, many = shop.create().json["token"], shop.link(*[item()] * (MOST_RECEIPTS + 1))
+    for token, status in (("", 404), ("nothing", 404), ("test_x", 404), (unpaid, 409), (many, 409)):
         assert get(api, f"/pages/receipt.json?token={token}").status == status, token
 
 
