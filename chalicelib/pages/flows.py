@@ -68,9 +68,7 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
         payable = _load(services, visitor, token)
     except NotFound:
         return None
-    details = (
-        multicall_reading.details(services, payable) if payable.link.payment_type is PaymentType.MULTICALL else None
-    )
+    details = _details(services, payable)
     parts = _parts(payable, details)
     dues = tuple(
         PageDue(
@@ -93,13 +91,15 @@ def page_facts(services: Services, visitor: Caller, token: str) -> PageFacts | N
 def list_paid(services: Services, visitor: Caller, token: str) -> tuple[Paid, ...]:
     """The requests of a link of which something was paid, for its receipts.
 
-    One read, and one query for each request. Raises NotFound if no link has the token (counted against the visitor's
-    limit), and Conflict if nothing was paid or there are more than MOST_RECEIPTS requests: anybody may ask.
+    Reads as `page_facts`, and one query for each request. Raises NotFound if no link has the token (counted against
+    the visitor's limit), and Conflict if nothing was paid or there are more than MOST_RECEIPTS requests: anybody may
+    ask.
     """
     payable = _load(services, visitor, token)
-    if len(payable.requests) > MOST_RECEIPTS:
+    parts = [(each, part) for part in _parts(payable, _details(services, payable)) for each in part.requests]
+    if len(parts) > MOST_RECEIPTS:
         raise Conflict(f"This link has more than {MOST_RECEIPTS} payments: ask the payee for the receipt of yours")
-    return find_all_paid(services, payable, payable.requests)
+    return find_all_paid(services, parts)
 
 
 def code_text(services: Services, visitor: Caller, token: str, step: int | str) -> str:
@@ -141,6 +141,11 @@ def _load(services: Services, visitor: Caller, token: str) -> PayableLink:
     except NotFound:
         count_unknown_token(services.real, visitor)
         raise
+
+
+def _details(services: Services, payable: PayableLink) -> MulticallDetails | None:
+    is_multicall = payable.link.payment_type is PaymentType.MULTICALL
+    return multicall_reading.details(services, payable) if is_multicall else None
 
 
 def _parts(payable: PayableLink, details: MulticallDetails | None) -> Sequence[PayableLink]:

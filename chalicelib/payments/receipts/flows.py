@@ -1,6 +1,6 @@
 """Reads what a receipt says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from chalicelib.base.errors import Conflict
 from chalicelib.base.frozen import frozen
@@ -28,14 +28,17 @@ def find_paid(services: Services, name: str, viewer: Viewer) -> Paid:
     Reads as `load_request`, and one query of the payments. Raises NotFound, and Conflict if nothing was paid.
     """
     request, payable = load_request(services, name, viewer)
-    (found,) = find_all_paid(services, payable, (request,))
+    (found,) = find_all_paid(services, [(request, payable)])
     return found
 
 
-def find_all_paid(services: Services, payable: Payable, requests: Sequence[Request]) -> tuple[Paid, ...]:
-    """Those requests of a payable of which something was paid. One query for each. Raises Conflict if there is none."""
-    read = ((each, payment_store.payments(services.store, each.request_id)) for each in requests)
-    found = [Paid(request, counting(payments), payable) for request, payments in read]
+def find_all_paid(services: Services, requests: Iterable[tuple[Request, Payable]]) -> tuple[Paid, ...]:
+    """Those of some requests, each with what it is part of, of which something was paid. One query for each. Raises
+    Conflict if there is none."""
+    found = [
+        Paid(request, counting(payment_store.payments(services.store, request.request_id)), payable)
+        for request, payable in requests
+    ]
     if not (paid := tuple(each for each in found if each.payments)):
         raise Conflict("Nothing was paid of it: ask for a receipt when a payment is confirmed")
     return paid

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.base.money import BaseUnits
 from chalicelib.pages.flows import MOST_RECEIPTS
-from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.reading import Viewer, load
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.receipts import flows
 from chalicelib.payments.receipts.schemas import Receipt
@@ -23,6 +23,9 @@ from tests.fakes.world import START, WALLET, World
 from tests.sandbox.test_api import link
 from tests.support.browser import get
 from tests.support.client import Api, Shop, item
+from tests.support.items import payout
+from tests.support.running import running
+from tests.support.stored_transfers import store_payment_of
 from tests.support.tenants import Tenant
 
 OTHER_KEY = base64.urlsafe_b64encode(bytes(32)).rstrip(b"=").decode()
@@ -129,6 +132,17 @@ def test_the_payer_has_the_receipts_of_a_link_as_a_file(api: Api) -> None:
     assert json.loads(document) == found["receipt"]
     assert reply.headers["content-disposition"] == 'attachment; filename="receipt.json"'
     assert (reply.headers["cache-control"], reply.headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
+def test_the_file_of_a_multicall_has_the_receipts_of_its_children_that_were_paid(api: Api, shop: Shop) -> None:
+    children = [shop.send("POST", "/v2/secure-payments/payouts", payout()).json["token"] for _ in range(3)]
+    parent = shop.send("POST", "/v2/secure-payments/multicall-payouts", {"childTokens": children}).json["token"]
+    loaded = [load(running(), each) for each in children[:2]]
+    paid = [request for each in loaded if each for request in each.requests]
+    for each in paid:
+        store_payment_of(each, each.amount)
+    found = get(api, f"/pages/receipt.json?token={parent}").json["receipts"]
+    assert {each["receipt"]["requestId"] for each in found} == {each.request_id for each in paid} and len(paid) == 2
 
 
 def test_without_a_link_or_a_payment_there_is_no_file(api: Api, shop: Shop) -> None:
