@@ -28,6 +28,9 @@ class AccountSettings(TypedDict, total=False):
     has_approvals: bool
     approval_delay_hours: int
     plain_transfers: bool
+    business_name: str | None
+    business_address: str | None
+    tax_id: str | None
 
 
 def read(services: Services, account_id: str) -> Account:

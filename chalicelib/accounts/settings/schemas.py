@@ -11,6 +11,8 @@ from chalicelib.platform.http.schemas import Input, Output, unsent
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True), form(r"\S")]
 
+OnReceipts = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True), form(r"\S")]
+
 Hours = Annotated[int, Field(strict=True, ge=1, le=168), WHOLE]
 
 
@@ -37,6 +39,12 @@ class ChangeAccount(Input):
         description="Whether every payment that can have one gets an address for plain transfers, as from exchanges",
     )
 
+    businessName: OnReceipts | None = Field(
+        default_factory=unsent, description="As whom receipts name the merchant; null: not at all, as the next two"
+    )
+    businessAddress: OnReceipts | None = Field(default_factory=unsent, description="Where that is, in lines")
+    taxId: OnReceipts | None = Field(default_factory=unsent, description="By which tax offices know it")
+
     def settings(self) -> AccountSettings:
         sent = self.sent_fields()
         if "approvals" in sent:
@@ -55,6 +63,9 @@ class AccountAnswer(Output):
     approvals: bool
     approvalDelayHours: int | None
     plainTransfers: bool
+    businessName: str | None
+    businessAddress: str | None
+    taxId: str | None
     createdAt: str
     networksLowOnGas: list[str] | None = Field(
         description="Where the service's own account has too little for gas, so that captures, refunds and recurring"

@@ -15,6 +15,7 @@ from chalicelib.payments.receipts.flows import Paid
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
+from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.http.schemas import Output, unsent
 
 
@@ -63,12 +64,28 @@ class ReceiptPayment(Output):
         )
 
 
+class ReceiptMerchant(Output):
+    """Who issues it, by the account's own words: nobody has verified them. What the account has not set is absent."""
+
+    name: str = Field("", description="businessName of the account")
+    address: str = Field("", description="businessAddress")
+    taxId: str = Field("", description="taxId")
+
+    @classmethod
+    def of(cls, account: Account | None) -> Self:
+        if account is None:
+            return cls()
+        found = {"name": account.business_name, "address": account.business_address, "taxId": account.tax_id}
+        return cls(**without_none(found))
+
+
 class Receipt(Output):
     """What was paid of a request until it was issued. It names no customer: that stays with the merchant."""
 
     issuer: str = Field(description="The address of the service's API, below which are the keys that signed it")
     isTest: bool = Field(description="Whether it is of test mode, in which nothing is paid")
     issuedAt: str = Field(description="Until when it knows of payments and refunds, ISO 8601 in UTC")
+    merchant: ReceiptMerchant
     requestId: str
     paymentReference: str
     reference: str | None = Field(description="The merchant's name for the request, or for its link")
@@ -89,6 +106,7 @@ class Receipt(Output):
             issuer=issuer,
             isTest=is_test,
             issuedAt=iso(now),
+            merchant=ReceiptMerchant.of(paid.account),
             requestId=request.request_id,
             paymentReference=request.payment_reference,
             reference=paid.payable.reference_of(request),

@@ -24,6 +24,7 @@ from tests.sandbox.test_api import link
 from tests.support.browser import get
 from tests.support.client import Api, Shop, item
 from tests.support.items import payout
+from tests.support.opened import by_session
 from tests.support.running import running
 from tests.support.stored_transfers import store_payment_of
 from tests.support.tenants import Tenant
@@ -120,6 +121,23 @@ def test_an_unmodified_library_verifies_a_receipt_by_the_published_keys(api: Api
     assert (header["alg"], header["typ"], answer["receipt"]["isTest"]) == ("EdDSA", "receipt+json", True)
     with pytest.raises(jwt.InvalidTokenError, match="no receipt of a payment"):
         read_example()(answer["jws"], keys)
+
+
+def test_a_receipt_names_the_merchant_as_its_account_says(api: Api) -> None:
+    tenant = Tenant()
+    settings = {"businessName": "Café <b>Müller</b>", "businessAddress": "Weg 1\n10115 Berlin", "taxId": "DE123"}
+    session = by_session(tenant.account_id)
+    changed = api.request("PUT", "/v1/account", settings, session)
+    assert changed.status == 200 and settings.items() <= changed.json.items()
+    key = tenant.by_test_key()
+    token = link(api, key)
+    api.request("POST", "/v2/test/pay", {"token": token}, key)
+    shown = get(api, f"/pages/receipt.json?token={token}").json["receipts"][0]["receipt"]["merchant"]
+    assert shown == {"name": "Café <b>Müller</b>", "address": "Weg 1\n10115 Berlin", "taxId": "DE123"}
+    assert api.request("PUT", "/v1/account", {"taxId": None}, session).json["taxId"] is None
+    for wrong in ("", "  ", "x" * 501, 7, "a\u0000b"):
+        reply = api.request("PUT", "/v1/account", {"businessName": wrong}, session)
+        assert reply.status == 400, (wrong, reply.json)
 
 
 def test_the_payer_has_the_receipts_of_a_link_as_a_file(api: Api) -> None:

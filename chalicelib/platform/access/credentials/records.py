@@ -37,7 +37,7 @@ class Account(Record):
     no session that may do anything in it. With `has_approvals` what redirects money waits (accounts/changes): for
     another person, or for `approval_delay_hours`; 0 is without a delay, for another person alone. It is None until the
     account first has two people who may approve, or chooses. With `plain_transfers` every payment that can have one
-    gets an address for plain transfers.
+    gets an address for plain transfers. Receipts name the merchant by `business_name`, `business_address` and `tax_id`.
     """
 
     KEY = KeyPattern(IDENTITY, "ACCOUNT#{account_id}", "ACCOUNT")
@@ -51,6 +51,9 @@ class Account(Record):
     has_approvals: bool | None = None
     approval_delay_hours: int = APPROVAL_DELAY_HOURS
     plain_transfers: bool = False
+    business_name: str | None = None
+    business_address: str | None = None
+    tax_id: str | None = None
 
     def redirects(self, before: Self | None) -> bool:
         """Weaker proofs, and any other rule for what waits."""
