@@ -93,7 +93,7 @@ function Account() {
     const [account, notices] = await Promise.all([call("GET", "/v1/account"), call("GET", "/v1/notifications")]);
     return { account, notices };
   }, []);
-  return html`<${Title}>${t("nav.account")}<//><${Loaded} of=${loaded}>${(/** @type {any} */ data) => html`<${Rules} ...${data} /><${Notices} of=${data.notices} />`}<//>`;
+  return html`<${Title}>${t("nav.account")}<//><${Loaded} of=${loaded}>${(/** @type {any} */ data) => html`<${Rules} ...${data} /><${Notices} of=${data.notices} /><${OnReceipts} ...${data} />`}<//>`;
 }
 
 /** @param {any} props */
@@ -122,6 +122,30 @@ function Rules({ account }) {
         <//>
         <p role="status">${isSaved && t("saved")}</p>
       ` : html`<dl><div class="row"><dt>${t("account.name")}</dt><dd><${Name} of=${account.name} /></dd></div></dl>`}
+    </section>
+  `;
+}
+
+/** @param {any} props As whom receipts name the merchant. */
+function OnReceipts({ account }) {
+  const [of, setOf] = useState({ businessName: account.businessName, businessAddress: account.businessAddress, taxId: account.taxId });
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [isSaved, setSaved] = useState(false);
+  const send = async () => {
+    setSaved(false);
+    await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(of).map(([name, text]) => [name, text?.trim() || null])) });
+    setSaved(true);
+  };
+  const field = (/** @type {keyof typeof of} */ name, /** @type {string} */ label, is = "input") =>
+    html`<${Field} is=${is} label=${label} value=${of[name] ?? ""} onValue=${(/** @type {string} */ text) => setOf({ ...of, [name]: text })} problem=${problemOf(problem, name)} />`;
+  if (!may("account:write")) return null;
+  return html`
+    <section class="card"><h2>${t("receipts.title")}</h2>
+      <p class="hint">${t("receipts.text")}</p>
+      <${Form} send=${send} label=${t("save")} onProblem=${setProblem}>
+        ${field("businessName", t("receipts.businessName"))}${field("businessAddress", t("receipts.businessAddress"), "textarea")}${field("taxId", t("receipts.taxId"))}
+      <//>
+      <p role="status">${isSaved && t("saved")}</p>
     </section>
   `;
 }

@@ -88,7 +88,27 @@ def test_the_choice_of_mails_is_kept(new_person: NewPerson) -> None:
     assert person.call("GET", "/v1/notifications")["payments"] is not before[0]
 
 
-@pytest.mark.parametrize(("number", "path"), [(0, "account"), (1, "notifications")])
+def test_a_merchant_says_as_whom_receipts_name_it_and_takes_it_back(new_person: NewPerson) -> None:
+    person = new_person().register().at("/account")
+    card = person.page.locator("section", has=person.page.get_by_role("heading", name="On receipts"))
+    card.get_by_label("Name of the business").fill("Müller & Söhne")
+    card.get_by_label("Address").fill("Weg 1\n10115 Berlin")
+    card.get_by_label("Tax id").fill("x" * 501)
+    card.get_by_role("button", name="Save").click()
+    expect(card.locator(".problem")).to_have_count(1)
+    card.get_by_label("Tax id").fill("DE123")
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("status")).to_have_text("Saved.")
+    person.page.reload()
+    expect(card.get_by_label("Address")).to_have_value("Weg 1\n10115 Berlin")
+    card.get_by_label("Tax id").fill(" ")
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("status")).to_have_text("Saved.")
+    account = person.call("GET", "/v1/account")
+    assert [account[name] for name in ("businessName", "taxId")] == ["Müller & Söhne", None]
+
+
+@pytest.mark.parametrize(("number", "path"), [(0, "account"), (1, "notifications"), (2, "account")])
 def test_nothing_is_said_to_be_saved_beside_a_later_error(new_person: NewPerson, number: int, path: str) -> None:
     person = new_person().register().unwatched().at("/account")
     card = person.page.locator("main section").nth(number)
