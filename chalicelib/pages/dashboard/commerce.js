@@ -5,7 +5,7 @@ import { amount, clean, decimal, short, t, time, word } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { amountProblem, units } from "./drafts.js";
 import { Signing } from "./signing.js";
-import { Badge, Copy, Dialog, Field, Form, Money, problemOf, useKey } from "./components.js";
+import { Badge, Copy, Dialog, Field, Form, Money, problemOf, useOnce } from "./components.js";
 
 /** @param {any} held What was captured and not given back. The service takes it from the merchant, who has not had the fees. */
 function refundable(held) {
@@ -69,21 +69,21 @@ function Operate({ operation: { kind, field, most, until, isDanger }, held, requ
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [calls, setCalls] = useState(/** @type {any} */ (null));
-  const key = useKey();
+  const { post, renew } = useOnce();
   const close = () => {
-    key.renew(); // what is asked for in the next dialog is another part
+    renew(); // what is asked for in the next dialog is another part
     setTyped(null);
     setCalls(null);
     again();
   };
   const refused = (/** @type {any} */ problem) => {
-    if (problem.status === 409 && !problem.message.includes("Idempotency-Key")) key.renew(); // nothing was done, and what was in the way may be gone
+    if (problem.status === 409 && !problem.message.includes("Idempotency-Key")) renew(); // nothing was done, and what was in the way may be gone
     throw problem;
   };
   const send = async () => {
     const body = field ? { [field]: amountOf(typed ?? "", most(held), held, field) } : {};
     const path = `/v2/commerce-payments/${encodeURIComponent(request.requestId)}/${kind}`;
-    if (held.isServiceOperator) return void (await call("POST", path, { body, key: key.of(body) }).catch(refused), close());
+    if (held.isServiceOperator) return void (await post(path, body).catch(refused), close());
     setCalls(await call("POST", `${path}/calldata`, { body }));
   };
   const what = [clean(request.reference), t("held.from", { payer: short(held.payer) })].filter(Boolean).join(", ");

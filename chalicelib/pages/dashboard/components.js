@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { LANGUAGES, amount, chooseLanguage, clean, language, short, t } from "./text.js";
-import { transactionPage } from "./api.js";
+import { call, transactionPage } from "./api.js";
 
 /** @param {() => void} again @param {number | null} ms @param {unknown[]} deps Reads again after that time, if the page is seen then; null: not. What is read anew belongs into `deps`. */
 export function useLook(again, ms, deps) {
@@ -128,15 +128,15 @@ export function Form({ send, label, children, quiet, danger, onProblem }) {
   `;
 }
 
-/** @returns {{ of: (sent: unknown) => string, renew: () => void }} The idempotency key of a form: the same, so that sending again does nothing twice, until what is sent changes, or it is renewed for the next one. */
-export function useKey() {
+/** @returns {{ post: (path: string, body: any) => Promise<any>, renew: () => void }} Sends what makes something, under an idempotency key: the same, so that sending again does nothing twice, until what is sent changes, or it is renewed for the next one. */
+export function useOnce() {
   const kept = useRef({ text: "", key: "" });
-  const of = (/** @type {unknown} */ sent) => {
-    const text = JSON.stringify(sent);
+  const post = (/** @type {string} */ path, /** @type {any} */ body) => {
+    const text = JSON.stringify([path, body]);
     if (kept.current.text !== text) kept.current = { text, key: crypto.randomUUID() };
-    return kept.current.key;
+    return call("POST", path, { body, key: kept.current.key });
   };
-  return { of, renew: () => void (kept.current = { text: "", key: "" }) };
+  return { post, renew: () => void (kept.current = { text: "", key: "" }) };
 }
 
 /** @param {any} problem @param {string} name What is wrong with a field of a form, by the end of the field's path. */

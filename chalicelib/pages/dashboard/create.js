@@ -8,7 +8,7 @@ import { ClientChoice, readClients } from "./client_choice.js";
 import { copyOf } from "./terms.js";
 import { FREQUENCIES, LINKS, NEW_ITEM, callOf, clientOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
 import { Made, finish } from "./result.js";
-import { Field, Form, Loaded, Name, Title, problemOf, useKey, useLoad } from "./components.js";
+import { Field, Form, Loaded, Name, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const [PREVIEW_MS, MOST, LATEST] = [400, 50, "9999-12-31T23:59"];
 const FIATS = ["USD", "EUR"];
@@ -63,7 +63,7 @@ function Drafting({ networks, clients, terms }) {
   });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const key = useKey();
+  const { post, renew } = useOnce();
   const currencies = useLoad(() => call("GET", `/v2/currencies${query({ network: draft.network })}`), [draft.network]);
   const offered = networks.filter(isOffered(draft.kind));
   const isPayable = (/** @type {any} */ { network, type }) => network === draft.network && (draft.kind === "held" ? type === "ERC20" && ESCROWS.includes(network) : type !== "ISO4217");
@@ -78,13 +78,12 @@ function Drafting({ networks, clients, terms }) {
   const send = async () => {
     const errors = problemsOf(draft, token, new Date());
     if (errors.length || !token) throw new Problem(400, { message: token ? t("create.problems") : t("create.no.token"), errors });
-    const [path, body] = callOf(draft, token);
-    const result = await call("POST", path, { body, key: key.of([path, body]) });
+    const result = await post(...callOf(draft, token));
     keepTerms({ network: draft.network, currency: token.id, clientId: draft.clientId });
     setMade({ draft, currency: currencyOf(draft, token), ...(await finish(draft, result)) });
   };
   const next = () => {
-    key.renew();
+    renew();
     setMade(null);
   };
   if (made) return html`<${Made} ...${made} again=${next} />`;

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Tick, Title, problemOf, useLoad } from "./components.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Tick, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const SCOPES = ["secure_payments", "requests", "payouts", "webhooks", "client_ids", "payee_destinations", "payers", "audit"].flatMap((each) => [`${each}:read`, `${each}:write`]);
 
@@ -62,7 +62,8 @@ const bodyOf = ({ scopes, ips, expiry, ...others }) => ({
 /** @param {any} props */
 function NewKey({ close }) {
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const send = async (/** @type {any} */ draft) => setMade(await call("POST", "/v1/api-keys", { body: bodyOf(draft) }));
+  const { post } = useOnce();
+  const send = async (/** @type {any} */ draft) => setMade(await post("/v1/api-keys", bodyOf(draft)));
   return html`
     <${Dialog} title=${t("key.new")} onClose=${close}>
       ${made ? html`<p class="note good">${t("secret.once")}</p><${Copy} text=${made.key} whole />` : html`<${KeyForm} of=${null} label=${t("key.create")} send=${send} />`}
@@ -132,11 +133,12 @@ function NewClient({ close }) {
   const [typed, setTyped] = useState({ label: "", allowedDomains: "", allowedPayees: "", allowedCurrencies: "", test: false });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
+  const { post } = useOnce();
   const change = (/** @type {string} */ name) => (/** @type {any} */ value) => setTyped({ ...typed, [name]: value });
   const send = async () => {
     const { label, allowedDomains, allowedPayees, allowedCurrencies, test } = typed;
     const limits = { ...(allowedPayees.trim() && { allowedPayees: listed(allowedPayees) }), ...(allowedCurrencies.trim() && { allowedCurrencies: listed(allowedCurrencies) }) };
-    const answer = await call("POST", "/v1/client-ids", { body: { label, allowedDomains: listed(allowedDomains), ...limits, test } });
+    const answer = await post("/v1/client-ids", { label, allowedDomains: listed(allowedDomains), ...limits, test });
     answer.clientId ? setMade(answer) : close();
   };
   return html`

@@ -8,7 +8,7 @@ import { ClientChoice, readClients } from "./client_choice.js";
 import { COLUMNS, MOST_ROWS, readPayouts, requestsOf } from "./payout_rows.js";
 import { Link } from "./route.js";
 import { TheLink } from "./requests.js";
-import { Field, Form, Loaded, Name, Table, Title, problemOf, useKey, useLoad } from "./components.js";
+import { Field, Form, Loaded, Name, Table, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const MOST_BYTES = 1_000_000;
 const TEMPLATE = "recipient,amount,currency\r\n0x0000000000000000000000000000000000000000,12.50,USDC-base\r\n";
@@ -34,7 +34,7 @@ function Sheet({ currencies, clients, payer }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [refused, setRefused] = useState("");
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const key = useKey();
+  const { post } = useOnce();
   const { rows, problem: whole, ignored } = text.trim() ? readPayouts(text, currencies) : { rows: [], problem: undefined, ignored: [] };
   const change = (/** @type {string} */ next) => {
     setProblem(null);
@@ -58,7 +58,7 @@ function Sheet({ currencies, clients, payer }) {
     const message = creatorWalletAddress && addressProblem(rows[0].network ?? "", creatorWalletAddress);
     if (message) throw new Problem(400, { message, errors: [{ field: "creatorWalletAddress", message }] });
     const body = { requests: requestsOf(rows), ...(creatorWalletAddress && { creatorWalletAddress }), ...(reference && { reference }), ...(clientId && { clientId }) };
-    setMade(await call("POST", creatorWalletAddress ? "/v2/secure-payments/payouts/batch" : "/v2/secure-payments", { body, key: key.of(body) }));
+    setMade(await post(creatorWalletAddress ? "/v2/secure-payments/payouts/batch" : "/v2/secure-payments", body));
   };
   if (made) return html`<${Imported} made=${made} count=${rows.length} wallet=${wallet.trim()} />`;
   return html`

@@ -8,7 +8,7 @@ import { Link, address, go } from "./route.js";
 import { discoverWallets } from "./proofs.js";
 import { TheLink } from "./requests.js";
 import { requestsOf } from "./terms.js";
-import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useKey, useLoad } from "./components.js";
+import { Badge, Dialog, Empty, Field, Form, Loaded, Money, Name, Pages, Table, Tick, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const [PAGE, MOST_IN_BATCH] = [25, 30];
 
@@ -119,7 +119,7 @@ const Choice = ({ row, isChosen, choose, problem }) => html`
 
 /** @param {any} props What is chosen, its sums, and the way on: the link of one payout, or the one of all of them. */
 function Together({ chosen, currencies, onProblem, done }) {
-  const key = useKey();
+  const { post } = useOnce();
   const tokens = [...new Set(chosen.map((/** @type {any} */ each) => each.securePaymentToken))];
   const networks = [...new Set(chosen.map((/** @type {any} */ each) => currencies.find((/** @type {any} */ known) => known.id === each.paymentCurrency)?.network))];
   const names = [...new Set(chosen.map((/** @type {any} */ each) => each.invoiceCurrency))];
@@ -129,7 +129,7 @@ function Together({ chosen, currencies, onProblem, done }) {
     if (networks.length > 1) throw new Problem(400, { message: t("payouts.networks", { networks: networks.map(networkName).join(", ") }) });
     const isBatch = networks[0] !== "tron" && tokens.length <= MOST_IN_BATCH;
     const [path, body] = isBatch ? ["batch-payouts", { tokens }] : ["multicall-payouts", { childTokens: tokens }];
-    const made = await call("POST", `/v2/secure-payments/${path}`, { body, key: key.of(body) });
+    const made = await post(`/v2/secure-payments/${path}`, body);
     done({ isNew: true, link: { ...made, status: "pending" } });
   };
   if (chosen.length === 0) return html`<p class="hint">${t("payouts.none.chosen")}</p>`;

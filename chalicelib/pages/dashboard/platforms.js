@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, t, time } from "./text.js";
 import { call, may } from "./api.js";
 import { readClients } from "./client_choice.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./components.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 /** The platforms of the account, each with the client ids in use that admit it by their settings. */
 async function readPlatforms() {
@@ -45,7 +45,8 @@ function NewPlatform({ close }) {
   const [email, setEmail] = useState("");
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
-  const send = async () => setMade(await call("POST", "/v2/orchestrators", { body: { orchestratorName: name, orchestratorContactEmail: email.trim() } }));
+  const { post } = useOnce();
+  const send = async () => setMade(await post("/v2/orchestrators", { orchestratorName: name, orchestratorContactEmail: email.trim() }));
   return html`
     <${Dialog} title=${t("platform.new")} onClose=${close}>
       ${made ? html`

@@ -6,7 +6,7 @@ import { Problem, call, may, me, networkName, query } from "./api.js";
 import { FREQUENCIES, addressProblem, amountProblem } from "./drafts.js";
 import { discoverWallets } from "./proofs.js";
 import { Signing, signTyped } from "./signing.js";
-import { Badge, Confirmed, Copy, Dialog, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, problemOf, useKey, useLoad } from "./components.js";
+import { Badge, Confirmed, Copy, Dialog, Empty, Failure, Field, Form, Loaded, Money, Name, Pages, Table, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const [PAGE, FEWEST, MOST] = [25, 2, 255];
 /** @type {Record<string, string>} */
@@ -86,7 +86,7 @@ function Terms({ tokens, done }) {
     payee: "", amount: "", currency: tokens[0]?.id ?? "", reference: "", frequency: "MONTHLY", startDate: new Date().toISOString().slice(0, 10), totalPayments: "12", payer: me.value.address ?? "",
   });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const key = useKey();
+  const { post } = useOnce();
   const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setDraft({ ...draft, [name]: value });
   const token = tokens.find((/** @type {any} */ each) => each.id === draft.currency);
   const send = async () => {
@@ -99,7 +99,7 @@ function Terms({ tokens, done }) {
     if (errors.length || !token) throw new Problem(400, { message: t(token ? "create.problems" : "create.no.token"), errors });
     const recurrence = { startDate: draft.startDate, frequency: draft.frequency, totalPayments: count, payer: draft.payer.trim() };
     const body = { payee: draft.payee.trim(), amount: each, invoiceCurrency: token.id, paymentCurrency: token.id, recurrence, ...(draft.reference && { reference: draft.reference }) };
-    done({ created: await call("POST", "/v2/payouts", { body, key: key.of(body) }), currency: token.id, payer: recurrence.payer });
+    done({ created: await post("/v2/payouts", body), currency: token.id, payer: recurrence.payer });
   };
   const common = (/** @type {string} */ name) => ({ value: /** @type {any} */ (draft)[name], onValue: change(name), problem: problemOf(problem, name) });
   return html`

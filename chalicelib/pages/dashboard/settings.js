@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor.js";
 import { clean, short, t, time, word } from "./text.js";
 import { call, may, me, query, readMe } from "./api.js";
-import { Confirmed, Copy, Dialog, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
+import { Confirmed, Copy, Dialog, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const PAGE = 50;
 const ROLES_OFFERED = ["admin", "finance", "support", "developer", "viewer", "owner"];
@@ -72,9 +72,10 @@ function Invite({ close }) {
   const [role, setRole] = useState("viewer");
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
+  const { post } = useOnce();
   const send = async () => {
     const name = who.trim();
-    setMade(await call("POST", "/v1/invitations", { body: { role, ...(name.includes("@") ? { email: name } : { address: name }) } }));
+    setMade(await post("/v1/invitations", { role, ...(name.includes("@") ? { email: name } : { address: name }) }));
   };
   return html`
     <${Dialog} title=${t("team.invite")} onClose=${close}>

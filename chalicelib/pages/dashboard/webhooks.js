@@ -4,7 +4,7 @@ import { html, useState } from "./vendor.js";
 import { clean, isTime, t, time, word } from "./text.js";
 import { EVENTS, Problem, call, may, query } from "./api.js";
 import { Link } from "./route.js";
-import { Badge, Body, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad } from "./components.js";
+import { Badge, Body, Confirmed, Copy, Dialog, Empty, Field, Form, Loaded, Name, Pages, Table, Tick, Title, problemOf, useLoad, useOnce } from "./components.js";
 
 const PAGE = 20;
 const OVERLAPS = ["24", "72", "1", "0"]; // hours
@@ -37,7 +37,8 @@ function NewWebhook({ close }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [made, setMade] = useState(/** @type {any} */ (null));
   const isArn = url.trim().startsWith("arn:"); // of a queue, topic or event bus, which a role of its account may send to
-  const send = async () => setMade(await call("POST", "/v1/webhook", { body: { url: url.trim(), events, ...(isArn && { roleArn: roleArn.trim() }) } }));
+  const { post } = useOnce();
+  const send = async () => setMade(await post("/v1/webhook", { url: url.trim(), events, ...(isArn && { roleArn: roleArn.trim() }) }));
   return html`
     <${Dialog} title=${t("webhook.new")} onClose=${close}>
       ${made?.trustPolicy ? html`<p class="note good">${t("webhook.trust")}</p><${Copy} text=${JSON.stringify(made.trustPolicy)} whole />`
@@ -156,9 +157,9 @@ function Rotate({ webhook }) {
   const [isOpen, open] = useState(false);
   const [hours, setHours] = useState("24");
   const [made, setMade] = useState(/** @type {any} */ (null));
+  const { post, renew } = useOnce();
   const send = async () => {
-    const path = `/v1/webhook/${encodeURIComponent(webhook.id)}/secret`;
-    setMade(await call("POST", path, { body: { overlapHours: Number(hours) } }).catch((problem) => {
+    setMade(await post(`/v1/webhook/${encodeURIComponent(webhook.id)}/secret`, { overlapHours: Number(hours) }).catch((problem) => {
       const until = /until (\S+):/.exec(problem.message)?.[1];
       throw problem.status === 409 && until ? new Error(t("secret.twice", { time: time(until) })) : problem;
     }));
@@ -166,6 +167,7 @@ function Rotate({ webhook }) {
   const close = () => {
     open(false);
     setMade(null);
+    renew();
   };
   return html`
     <button type="button" class="quiet" onClick=${() => open(true)}>${t("secret.replace")}</button>
