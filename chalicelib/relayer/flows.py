@@ -5,7 +5,7 @@ fails: what `submit` leaves undone after that, tracking.py does. `submit` waits 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,10 @@ from chalicelib.chains.nodes.agreement import agree, combine_answers
 from chalicelib.chains.nodes.readings import AccountReading, Agreed, StepResult, TokenBalances
 from chalicelib.platform.emergency_stop.flows import refuse_while_stopped
 from chalicelib.platform.own_accounts import store as own_accounts
+from chalicelib.platform.own_accounts.records import Sender, Senders
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.queue import Message, send_hints
-from chalicelib.platform.storage.retrying import try_write
+from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, with_next_version
 from chalicelib.relayer import reservations, rules, store
 from chalicelib.relayer.delays import without_ended_calls
@@ -100,10 +101,26 @@ def account_address(services: Services, network: str, role: Role = Role.SERVICE)
     return signer_of(services, network, role).address
 
 
+@retry_conflicts(5)
+def remember_accounts(services: Services, network: str, addresses: Collection[str]) -> Senders:
+    """Adds accounts of the service on a network to those that it has had, and returns all of them.
+
+    One read, and one write if an account is new.
+    """
+    known = own_accounts.senders(services.store)
+    new = tuple(each for address in addresses if (each := Sender(network, address)) not in known.accounts)
+    return services.store.write(replace(known, accounts=(*known.accounts, *new))) if new else known
+
+
 def account_states(services: Services) -> list[AccountState]:
-    """The account on each network, and former ones, whose key was replaced, as long as they have open calls."""
+    """The account on each network, and former ones, whose key was replaced, as long as they have open calls.
+
+    Writes accounts that are new: before anybody is told an address, it is refused as a recipient.
+    """
     keyed = services.settings.relayer_keys
     present = [(network, signer.address) for network in keyed for signer in signers_of(services, network)]
+    for network in keyed:
+        remember_accounts(services, network, [address for each, address in present if each == network])
     known = [(each.network, each.address) for each in own_accounts.senders(services.store).accounts]
     states = [_account_state(services, *each) for each in dict.fromkeys([*present, *known])]
     return [each for each in states if each.open or each.holdings or (each.network, each.address) in present]

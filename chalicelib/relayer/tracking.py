@@ -26,13 +26,11 @@ from chalicelib.chains.nodes.agreement import agree
 from chalicelib.chains.nodes.nodes import answer_or_none, every_node
 from chalicelib.chains.nodes.readings import AccountReading, Receipt
 from chalicelib.platform.emergency_stop.flows import stopped_since
-from chalicelib.platform.own_accounts import store as own_accounts
-from chalicelib.platform.own_accounts.records import Sender
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict
 from chalicelib.relayer import following, proving, rules, store
-from chalicelib.relayer.flows import budget_of
+from chalicelib.relayer.flows import budget_of, remember_accounts
 from chalicelib.relayer.following import ChainState, Finished, Step
 from chalicelib.relayer.holdings import store as holdings_store
 from chalicelib.relayer.holdings.records import Holding
@@ -59,10 +57,7 @@ def track(services: Services, network: str) -> bool:
     """Checks the open transactions of a network's accounts, the present and former ones, and the balances of the
     present ones; returns whether some stay open. Raises ChainUnavailable if the node does not answer."""
     signers = {each.address: each for each in signers_of(services, network)}
-    known = own_accounts.senders(services.store)
-    new = tuple(each for address in signers if (each := Sender(network, address)) not in known.accounts)
-    if new:
-        services.store.write(replace(known, accounts=(*known.accounts, *new)))
+    known = remember_accounts(services, network, signers)
     checked: dict[str, Signer | None] = {**signers, **dict.fromkeys(known.others(network, signers))}
     still_open = [_check(services, network, address, signer) for address, signer in checked.items()]
     return any(still_open)

@@ -8,6 +8,7 @@ import pytest
 from chalicelib.base.addresses import address_bytes
 from chalicelib.platform.own_accounts.flows import CACHED_FOR, own_addresses
 from chalicelib.platform.services import Services
+from chalicelib.relayer.flows import account_states
 from chalicelib.relayer.tracking import track
 from chalicelib.sandbox.opening import open_sandbox
 from tests.bench.calls import counted
@@ -32,6 +33,16 @@ def test_the_first_check_after_a_key_was_set_makes_its_account_known(world: Worl
     assert own_addresses(another_container(world.services))[OWN] == "an account of this service"
     world.advance(CACHED_FOR.total_seconds())
     assert OWN in own_addresses(world.services)
+
+
+def test_an_account_is_known_before_the_operator_is_told_its_address(world: World) -> None:
+    assert OWN not in own_addresses(another_container(world.services))
+    (state,) = account_states(world.services)
+    assert address_bytes(state.address) == OWN
+    assert OWN in own_addresses(another_container(world.services))
+    with counted(world.services.store.client) as calls:
+        account_states(world.services)
+    assert not set(calls.by_operation) & {"PutItem", "TransactWriteItems"}
 
 
 def test_an_account_whose_key_was_replaced_stays_known(world: World) -> None:

@@ -1,7 +1,7 @@
 """Which addresses belong to this deployment, so that nobody names one as a recipient.
 
-Nothing brings back what is sent there. The relayer writes its accounts in its first check after a key was set
-(relayer/tracking.py).
+Nothing brings back what is sent there. Reading out the accounts after a key was set writes them (relayer/flows.py), and
+so does the relayer's first check (relayer/tracking.py).
 """
 
 from datetime import timedelta
