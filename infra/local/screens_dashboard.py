@@ -102,6 +102,13 @@ _SAY_SOMETHING_EMPTY = (
 )
 _OPEN = ("sign-in", "register", "forgot", "confirm#x", "password#x", "invitation#x")
 _SIGNED_OUT: Answers = {"me": None}
+_REFUSED = {"statusCode": 403, "error": "Forbidden", "message": "This needs a proof of your presence"}
+_PROOF = {**_REFUSED, "code": "presence_required", "proofs": ["password", "passkey", "wallet"]}
+_UNPROVED: Answers = {**POPULATED, "change_account": _PROOF}
+_ONE_MORE_STEP: Answers = {
+    "me": {**POPULATED["me"], "secondFactorMissing": True, "proofs": ["password"]},
+    "ask_to_register_passkey": {**_PROOF, "proofs": ["password"]},
+}
 _BY_WALLET: Answers = {**POPULATED, "me": {**POPULATED["me"], "type": "wallet", "address": PAYEE}}
 _DIALOGS = {
     "capture": ("request/01ab", "Capture", CAPTURABLE),
@@ -124,11 +131,14 @@ _DIALOGS = {
     "invite": ("team", "Invite", POPULATED),
     "approve": ("changes", "Approve", POPULATED),
     "deactivate-payee": ("payees", "Deactivate", _BY_WALLET),
+    "presence": ("account", "Save", _UNPROVED),
+    "presence-for-passkey": ("", "Add a passkey", _ONE_MORE_STEP),
 }
 SCENES: dict[str, tuple[str, str, Answers]] = {
     **{_name(path): (path, "", POPULATED) for path in _VIEWS},
     "dashboard-payees-of-wallet": ("payees", "", _BY_WALLET),
     "dashboard-commerce": ("request/01ab", "", CAPTURABLE),
+    "dashboard-one-more-step": ("", "", _ONE_MORE_STEP),
     **{f"{_name(path)}-empty": (path, "", EMPTY) for path in _SAY_SOMETHING_EMPTY},
     **{_name(path): (path, "", _SIGNED_OUT) for path in _OPEN},
     **{f"dashboard-dialog-{name}": scene for name, scene in _DIALOGS.items()},
@@ -206,6 +216,8 @@ def _answer_call(route: Route, answers: Answers) -> None:
         route.fulfill(
             status=401 if name == "me" else 404, json={"statusCode": 404, "message": "Not found", "error": "Not Found"}
         )
+    elif isinstance(known, dict) and "statusCode" in known:
+        route.fulfill(status=known["statusCode"], json=known)
     elif isinstance(known, str):
         route.fulfill(body=known, content_type="text/csv; charset=utf-8")
     else:

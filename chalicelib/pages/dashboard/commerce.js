@@ -28,12 +28,12 @@ const KINDS = { AUTHORIZED: "warn", PAID: "good", FAILED: "bad", EXPIRED: "bad" 
 /** @type {any} Read once: what a token is never changes. */
 let currencies = null;
 
-/** @param {string} requestId The commerce payment of a request that is one, with the decimals of its token. */
+/** @param {string} requestId The commerce payment of a request that is one, with the decimals of its token. Of one that is not listed these are not known, and amounts stay in its smallest unit. */
 export async function readHeld(requestId) {
   const held = await call("GET", `/v2/commerce-payments/${encodeURIComponent(requestId)}/status`);
   currencies ??= await call("GET", "/v2/currencies");
-  const { decimals } = currencies.find((/** @type {any} */ each) => each.id === held.paymentCurrency);
-  return { ...held, decimals };
+  const token = currencies.find((/** @type {any} */ each) => each.id === held.paymentCurrency);
+  return { ...held, decimals: token?.decimals ?? 0, isInUnits: !token };
 }
 
 /** @param {string | bigint} units @param {number} decimals Base units of a token as a decimal. */
@@ -57,6 +57,7 @@ export function Held({ of: held, request, again }) {
   return html`
     <section class="card" aria-labelledby="held">
       <div class="title"><h2 id="held">${t("held.title")}</h2><${Badge} kind=${KINDS[held.status]}>${word("held", held.status)}<//></div>
+      ${held.isInUnits && html`<p class="note">${t("held.units")}</p>`}
       <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
       ${possible.length > 0 && html`<div class="actions">${possible.map((each) => html`<${Operate} key=${each.kind} operation=${each} held=${held} request=${request} again=${again} />`)}</div>`}
     </section>

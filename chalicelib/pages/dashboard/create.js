@@ -187,7 +187,7 @@ function Preview({ draft, token, clients }) {
     if (!total || !token || !isInToken || draft.kind === "held") return undefined;
     const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid", ...clientOf(draft) };
     let isCurrent = true;
-    const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then((found) => isCurrent && setPlan(found), () => {});
+    const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then((found) => isCurrent && setPlan(found), (problem) => isCurrent && setPlan({ problem }));
     const timer = setTimeout(ask, PREVIEW_MS);
     return () => {
       isCurrent = false;
@@ -204,8 +204,8 @@ function Preview({ draft, token, clients }) {
     ["create.expires", LINKS.includes(draft.kind) && draft.expires && time(draft.expires)],
     ["create.start", draft.kind === "recurring" && draft.startDate],
     ["create.frequency", draft.kind === "recurring" && t(`create.${draft.frequency}`)],
-    ["preview.fees", plan && `${amount(plan.totalFeesUsd)} USD`],
-    ["preview.total", plan && `${amount(plan.payerTotalAmountUsd)} USD`],
+    ["preview.fees", plan?.totalFeesUsd && `${amount(plan.totalFeesUsd)} USD`],
+    ["preview.total", plan?.payerTotalAmountUsd && `${amount(plan.payerTotalAmountUsd)} USD`],
   ].filter(([, value]) => value);
   return html`
     <aside class="card preview" aria-labelledby="preview">
@@ -216,6 +216,8 @@ function Preview({ draft, token, clients }) {
       `)}
       ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
       <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
+      ${total && !isInToken && html`<p class="note">${t("preview.fees.rate")}</p>`}
+      ${plan?.problem && html`<p class="note">${t("preview.fees.unknown", { why: plan.problem.message })}</p>`}
     </aside>
   `;
 }

@@ -5,7 +5,7 @@ import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isMispaid, isReturned } from "./attention.js";
+import { failing, hasAnswered, isMispaid, readUnreturned } from "./attention.js";
 import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
@@ -25,8 +25,22 @@ function Home() {
 /** @param {string} kind @param {Record<string, string | number>} [wanted] @returns {Promise<any[]>} The newest events of a kind. */
 const eventsOf = (kind, wanted = {}) => call("GET", `/v1/webhook/events${query({ kind, limit: MANY, ...wanted })}`).then(({ events }) => events);
 
-/** @param {string} status @returns {Promise<any[]>} */
-const requestsOf = (status) => call("GET", `/v2/request${query({ status, limit: SHOWN })}&cursor=`).then(({ requests }) => requests);
+/** @param {string} status @returns {Promise<any[]>} The newest requests in a state that somebody has to look at, and how many more there are. */
+async function requestsOf(status) {
+  const { requests, pagination } = await call("GET", `/v2/request${query({ status, limit: SHOWN })}`);
+  const rows = requests.map((/** @type {any} */ each) => ({
+    key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
+    view: "request", id: each.requestId, at: each.createdAt,
+  }));
+  return firstOf(rows, "requests", { status }, pagination.total);
+}
+
+/** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] The first of a kind, and how many more the list has that is a view with that query. */
+function firstOf(rows, view, values = {}, total = rows.length) {
+  const left = total - Math.min(rows.length, SHOWN);
+  const more = { key: `more ${view} ${values.status}`, text: () => t("attention.more", { count: amount(String(left)), view: t(`nav.${view}`) }), view, values };
+  return [...rows.slice(0, SHOWN), ...(left > 0 ? [more] : [])];
+}
 
 /** Changes that wait, however many were decided since they were asked for: none waits longer than CHANGE_MS. */
 async function pendingChanges() {
@@ -43,16 +57,14 @@ async function pendingChanges() {
 async function mispaid() {
   const week = { fromDate: new Date(Date.now() - WEEK_MS).toISOString() };
   const [unexpected, confirmed] = await Promise.all([eventsOf("payment.unexpected"), eventsOf("payment.confirmed", week)]);
-  const found = [unexpected.filter(({ body }) => body.status !== "reversed"), confirmed.filter(isMispaid)];
-  const refunds = found.flat().length ? await eventsOf("payment.refunded") : [];
-  return found.flatMap((events) => events.filter((each) => !isReturned(each, refunds)).slice(0, SHOWN));
+  return readUnreturned([...unexpected.filter(({ body }) => body.status !== "reversed"), ...confirmed.filter(isMispaid)]);
 }
 
 /** Webhooks that have failed for an hour and have not answered since, unless somebody has turned them off. */
 async function failingWebhooks() {
   const events = await eventsOf("webhook.failing");
   if (events.length === 0) return [];
-  const known = failing(events, await call("GET", "/v1/webhook")).slice(0, SHOWN);
+  const known = failing(events, await call("GET", "/v1/webhook"));
   const pages = await Promise.all(known.map(({ id }) => call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries`)));
   return known.filter(({ at }, number) => !hasAnswered(pages[number].deliveries, at));
 }
@@ -60,7 +72,7 @@ async function failingWebhooks() {
 /** Networks on which the service's own account has too little for gas; none for roles that are not told. */
 const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
 
-/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, at }, where `text()` says it in the language that is shown. */
+/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
 async function attention() {
   const [{ networks }, low, changes, paid, webhooks, partial, failed] = await Promise.all([
     call("GET", "/v2/status"), lowOnGas(), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
@@ -71,17 +83,14 @@ async function attention() {
     })),
     ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: () => t("attention.gas", { network: networkName(network) }), view: "status" })),
     ...changes.map((each) => ({ key: each.id, text: () => t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
-    ...webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })),
-    ...paid.map((each) => ({
+    ...firstOf(webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })), "webhooks"),
+    ...firstOf(paid.map((each) => ({
       key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
       text: () => t("attention.unexpected", {
         what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
       }),
-    })),
-    ...[...failed, ...partial].map((each) => ({
-      key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
-      view: "request", id: each.requestId, at: each.createdAt,
-    })),
+    })), "mispayments"),
+    ...failed, ...partial,
   ];
 }
 
@@ -94,7 +103,7 @@ function Attention() {
         ${(/** @type {any[]} */ found) => found.length === 0
           ? html`<p class="quietly">${t("attention.none")}</p>`
           : html`<ul class="work">${found.map((each) => html`
-              <li key=${each.key}><${Link} view=${each.view} id=${each.id}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
+              <li key=${each.key}><${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
             `)}</ul>`}
       <//>
     </section>

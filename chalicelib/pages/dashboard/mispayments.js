@@ -6,16 +6,18 @@ import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
 import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isMispaid, isReturned } from "./attention.js";
+import { isMispaid, isOnlyLate, readUnreturned } from "./attention.js";
 import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
 const [PAGE, MANY] = [25, 100];
 const WITH_REFUND = ["duplicate", "wrong_token", "over"];
 
-/** @param {string} kind @param {number} limit */
-const events = (kind, limit) => async (/** @type {string} */ cursor) => {
-  const { events: rows, nextCursor } = await call("GET", `/v1/webhook/events${query({ kind, limit, cursor })}`);
-  return { rows, next: nextCursor };
+/** @param {string} kind @param {number} limit @param {(event: any) => boolean} [isWanted] Loads a page of the events of a kind, each with whether a refund has returned what it tells of. */
+const events = (kind, limit, isWanted = () => true) => async (/** @type {string} */ cursor) => {
+  const { events: found, nextCursor } = await call("GET", `/v1/webhook/events${query({ kind, limit, cursor })}`);
+  const rows = found.filter(isWanted);
+  const left = await readUnreturned(rows);
+  return { rows: rows.map((/** @type {any} */ each) => ({ ...each, isReturned: !left.includes(each) })), next: nextCursor };
 };
 
 /** @param {any} props One thing to do as a button, and others behind it. */
@@ -31,31 +33,23 @@ const Choices = ({ first, others }) => {
 
 /** The three lists, each read by pages of its own. */
 function Mispayments() {
-  const refunds = useLoad(() => events("payment.refunded", MANY)(""), []);
-  const isRefunded = (/** @type {any} */ row) => isReturned(row, refunds.data?.rows ?? []);
   return html`
     <${Title}>${t("nav.mispayments")}<//>
     <p class="hint">${t("mispayments.text")}</p>
     <${Parts} />
     <section class="list" aria-labelledby="unexpected"><h2 id="unexpected">${t("mispayments.unexpected")}</h2>
       <${Pages} load=${events("payment.unexpected", PAGE)} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.unexpected.none")}</p>`}>
-        ${(/** @type {any[]} */ rows) => html`<${Transfers} caption=${t("mispayments.unexpected")} rows=${rows} isRefunded=${isRefunded} />`}
+        ${(/** @type {any[]} */ rows) => html`<${Transfers} caption=${t("mispayments.unexpected")} rows=${rows} />`}
       <//>
     </section>
     <section class="list" aria-labelledby="labelled"><h2 id="labelled">${t("mispayments.labelled")}</h2>
-      <${Pages} load=${loadLabelled} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}>
+      <${Pages} load=${events("payment.confirmed", MANY, isMispaid)} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}>
         ${(/** @type {any[]} */ rows) => rows.length
-          ? html`<${Transfers} caption=${t("mispayments.labelled")} rows=${rows} isRefunded=${isRefunded} />`
+          ? html`<${Transfers} caption=${t("mispayments.labelled")} rows=${rows} />`
           : html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}
       <//>
     </section>
   `;
-}
-
-/** @param {string} cursor Of so many payments that completed their requests those that were too much or late. */
-async function loadLabelled(cursor) {
-  const { rows, next } = await events("payment.confirmed", MANY)(cursor);
-  return { rows: rows.filter(isMispaid), next };
 }
 
 /** Requests of which a part is paid: asked for the rest while their link can be paid, else accepted. */
@@ -115,7 +109,7 @@ function RestOf({ id }) {
 }
 
 /** @param {any} props Transfers that events tell of. */
-const Transfers = ({ caption, rows, isRefunded }) => html`
+const Transfers = ({ caption, rows }) => html`
   <${Table}
     caption=${caption}
     heads=${[t("time"), t("mispayments.why"), t("amount"), t("reference"), t("transaction"), t("actions")]}
@@ -124,7 +118,8 @@ const Transfers = ({ caption, rows, isRefunded }) => html`
       html`<${Badge} kind="warn">${(row.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", ")}<//>`,
       html`<${Money} of=${row.body.receivedAmount ?? row.body.amount} currency=${row.body.receivedAmount ? row.body.paymentCurrency : row.body.currency} />`,
       html`<${Name} of=${row.body.reference ?? t("none")} />`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
-      row.body.status === "reversed" ? word("label", "reversed") : isRefunded(row) ? html`<${Badge} kind="good">${t("refunded")}<//>` : html`<${TransferChoices} of=${row.body} />`,
+      row.body.status === "reversed" ? word("label", "reversed") : row.isReturned ? html`<${Badge} kind="good">${t("refunded")}<//>`
+        : isOnlyLate(row) ? t("mispayments.counts") : html`<${TransferChoices} of=${row.body} />`,
     ] }))}
   />
 `;
@@ -145,13 +140,13 @@ function Transfer({ of: body }) {
   const loaded = useLoad(() => call("GET", `/v2/request/${encodeURIComponent(body.requestId)}/transfers`), [body.requestId]);
   return html`
     <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ { transfers }) => {
+      ${(/** @type {any} */ { transfers, truncated }) => {
         const found = transfers.filter((/** @type {any} */ each) => each.txHash === body.txHash);
         const offered = found.find((/** @type {any} */ each) => each.refund?.status === "offered");
         if (offered && may("requests:write")) return html`<${SignedRefund} refund=${offered.refund} payee=${offered.payee} />`;
         return html`
           ${found.map((/** @type {any} */ each) => html`<p key=${each.logIndex}>${advice(each)}</p>`)}
-          ${found.length === 0 && html`<p>${t("mispayments.gone")}</p>`}
+          ${found.length === 0 && html`<p>${t(truncated ? "timeline.truncated" : "mispayments.gone")}</p>`}
           <p><${Link} view="request" id=${body.requestId}>${t("mispayments.request")}<//></p>
         `;
       }}

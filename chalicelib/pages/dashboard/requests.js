@@ -88,7 +88,7 @@ async function readRequest(id) {
   const [request, link, found] = await Promise.all([
     call("GET", path), call("GET", `/v2/secure-payments${query({ requestId: id })}`).catch(absent), call("GET", `${path}/transfers`),
   ]);
-  return { request, link, transfers: found.transfers, held: request.isCommercePayment ? await readHeld(id) : null };
+  return { request, link, transfers: found.transfers, isTruncated: found.truncated, held: request.isCommercePayment ? await readHeld(id) : null };
 }
 
 /** @param {string} id The events about a request, and the URLs of the webhooks that hear of them. */
@@ -112,14 +112,14 @@ function Request({ id }) {
   return html`
     <p><${Link} view="requests">${t("back.requests")}<//></p>
     <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ { request, link, transfers, held }) => html`
+      ${(/** @type {any} */ { request, link, transfers, isTruncated, held }) => html`
         <${Title} actions=${html`<${State} of=${request.status} /><${Duplicate} request=${request} link=${link} />`}>${`${amount(request.requestAmount)} ${request.invoiceCurrency}`}<//>
         <p class="visually-hidden" role="status">${word("status", request.status)}</p>
         <${Actions} request=${request} link=${link} held=${held} again=${loaded.again} />
         ${held && html`<${Held} of=${held} request=${request} again=${loaded.again} />`}
         ${link && link.status !== "cancelled" && html`<${TheLink} link=${link} mail=${mailAgain(request, link)} />`}
         <${Facts} request=${request} link=${link} />
-        <${Timeline} request=${request} link=${link} transfers=${transfers} held=${held} isReading=${!told.data && !told.problem} ...${told.data} />
+        <${Timeline} request=${request} link=${link} transfers=${transfers} isTruncated=${isTruncated} held=${held} isReading=${!told.data && !told.problem} ...${told.data} />
         ${told.problem && html`<${Failure} problem=${told.problem} again=${told.again} />`}
       `}
     <//>

@@ -16,8 +16,8 @@ const stated = (payment) => payment.statedAmount && t("timeline.stated", { amoun
 /** @type {Record<string, string>} */
 const KINDS = { delivered: "good", failed: "bad" };
 
-/** @param {any} props `isReading` while the events are not there yet. */
-export function Timeline({ link, transfers, request, held, events, webhooks, isReading }) {
+/** @param {any} props `isReading` while the events are not there yet; `isTruncated` if there are transfers that are not listed. */
+export function Timeline({ link, transfers, isTruncated, request, held, events, webhooks, isReading }) {
   const hashes = new Set(transfers.map((/** @type {any} */ each) => each.txHash));
   const happened = [
     link && { key: "created", at: link.createdAt, text: t("timeline.created") },
@@ -42,6 +42,7 @@ export function Timeline({ link, transfers, request, held, events, webhooks, isR
   return html`
     <section class="card" aria-labelledby="timeline"><h2 id="timeline">${t("timeline.title")}</h2>
       ${happened.length === 0 && events && html`<p class="quietly">${t("timeline.none")}</p>`}
+      ${isTruncated && html`<p class="note">${t("timeline.truncated")}</p>`}
       ${isReading && html`<p class="hint" role="status">${t("timeline.reading")}</p>`}
       <ol class="timeline">
         ${happened.map((each) => html`

@@ -213,7 +213,8 @@ def test_a_script_writes_no_html_runs_no_text_and_says_what_it_holds(name: str) 
 
 def test_scripts_that_are_served_as_one_file_have_no_name_twice() -> None:
     for parts in JOINED.values():
-        names = [each for part in parts for each in re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", OWN[part], re.M)]
+        written = [each for part in parts for each in re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+|\[.*?\])", OWN[part], re.M)]
+        names = [name for each in written for name in re.findall(r"\w+", each)]
         assert len(names) == len(set(names)), sorted(each for each in set(names) if names.count(each) > 1)
 
 

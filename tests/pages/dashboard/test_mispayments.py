@@ -107,6 +107,58 @@ def test_home_shows_what_came_late_or_was_too_much_until_it_is_refunded(stack: S
     assert attention(person) == [f"{said}After expiry (INV-2)"]
 
 
+def test_home_says_how_many_more_of_a_kind_there_are_and_leads_to_them(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    for number in range(7):
+        events.of("payment.unexpected", requestId=f"01INV-{number}", reference=f"INV-{number}", labels=["duplicate"], receivedAmount="5")
+    found = attention(person)
+    assert len(found) == 6 and found[-1] == "and 2 more in Mispayments"
+    events.of("payment.refunded", requestId="01INV-6", refundAmount="5")
+    assert attention(person)[-1] == "and 1 more in Mispayments"
+    person.click("and 1 more in Mispayments", "link").heading("Mispayments")
+
+
+def test_home_leads_to_all_requests_that_are_paid_in_part(new_person: NewPerson) -> None:
+    person = new_person().register()
+    row = {"amount": "12.5", "invoiceCurrency": "fUSDC-sepolia", "status": "partially_paid", "createdAt": "2026-03-01T00:00:00Z"}
+    rows = [{**row, "requestId": f"01{number}", "reference": f"INV-{number}"} for number in range(5)]
+    body = {"requests": rows, "pagination": {"total": 1_234, "limit": 5, "offset": 0, "hasMore": True, "nextCursor": "c"}}
+    person.page.route("**/v2/request?status=partially_paid&limit=5", lambda route: route.fulfill(json=body))
+    assert attention(person)[5:] == ["and 1,229 more in Requests"]
+    person.click("and 1,229 more in Requests", "link").heading("Requests")
+    assert person.page.url.endswith("/dashboard/requests?status=partially_paid")
+
+
+def test_what_was_only_late_counts_as_paid_and_leaves_the_list_after_a_week(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    events.of("payment.confirmed", requestId="01INV-1", reference="INV-1", labels=["late"], amount="14")
+    events.at -= timedelta(days=8)
+    for reference, labels in (("INV-2", ["late"]), ("INV-3", ["over", "late"])):
+        events.of("payment.confirmed", requestId=f"01{reference}", reference=reference, labels=labels, amount="14", excessAmount="2")
+    rows = shown(person, "/mispayments").page.locator("[aria-labelledby=labelled] tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="INV-1")).to_contain_text("Counts as paid")
+    expect(rows.filter(has_text="INV-3").get_by_role("button", name="Refund")).to_be_visible()
+    assert attention(person) == ["A payment was not as asked for: After expiry (INV-1)"]
+
+
+def test_what_was_refunded_is_found_behind_a_hundred_newer_refunds(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    events.at -= timedelta(hours=3)
+    for number in (1, 2):
+        events.of("payment.unexpected", requestId=f"01INV-{number}", reference=f"INV-{number}", labels=["duplicate"], receivedAmount="5")
+    events.of("payment.refunded", requestId="01INV-1", refundAmount="5")
+    for number in range(100):
+        events.of("payment.refunded", requestId=f"01OTHER-{number}", refundAmount="5")
+    rows = shown(person, "/mispayments").page.locator("[aria-labelledby=unexpected] tbody tr")
+    expect(rows.filter(has_text="INV-1")).to_contain_text("Refunded")
+    expect(rows.filter(has_text="INV-2").get_by_role("button", name="Refund")).to_be_visible()
+    assert attention(person) == ["A payment was not as asked for: Paid twice (INV-2)"]
+
+
 def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, new_person: NewPerson) -> None:
     person = new_person().register()
     webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)["id"]

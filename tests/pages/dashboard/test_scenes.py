@@ -115,6 +115,24 @@ def test_no_view_in_german_keeps_anybody_out(browser: Browser, width: int) -> No
     assert {name: each for name, each in found.items() if each} == {}
 
 
+@pytest.mark.parametrize("name", ["dashboard-one-more-step", "dashboard-dialog-presence", "dashboard-dialog-presence-for-passkey"])
+def test_a_proof_that_is_asked_for_over_a_view_keeps_nobody_out(browser: Browser, name: str) -> None:
+    """By axe, in light and dark."""
+    context = browser.new_context(reduced_motion="reduce", locale="en", viewport={"width": 320, "height": 800})
+    context.set_default_timeout(milliseconds())
+    context.add_init_script(PATIENT)
+    path, button, answers = SCENES[name]
+    page = context.new_page()
+    page.route("**/*", answering(answers))
+    open_view(page, path, button)
+    if button:
+        page.get_by_role("dialog").get_by_role("heading", name="Is it you?").wait_for()
+        page.get_by_role("dialog").get_by_label("Password").wait_for()
+    found = axe_findings(page)
+    context.close()
+    assert found == []
+
+
 def test_another_language_is_shown_at_once_with_nothing_left_of_the_one_before(browser: Browser) -> None:
     """Each view says the same as when it is opened in that language."""
     contexts = [browser.new_context(reduced_motion="reduce", locale=each) for each in ("en", "de")]
