@@ -46,8 +46,8 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
 
 
 def inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula, nor a part of it that it may take for a cell: before what could be
-    one there is an apostrophe.
+    """A cell that no spreadsheet takes for a formula, nor a part of it that some take for a cell of its own: an
+    apostrophe stands before what could be one.
 
     What is not seen before the first sign is passed over, as some spreadsheets drop it, and so are quotation marks.
     """
