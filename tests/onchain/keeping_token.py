@@ -4,20 +4,33 @@ They have Transfer logs. Every wallet has, and has allowed, all there is, but fo
 """
 
 from chalicelib.chains.nodes.history.logs import TRANSFER_TOPIC
-from tests.onchain.hostile import assemble
+from tests.onchain.hostile import assemble, reverts_with
 
 ONE_PERCENT = "0x2710 0x26ac 0x44 CALLDATALOAD MUL DIV"
 ONE_UNIT = "0x01 0x44 CALLDATALOAD SUB"
 """What is left of the amount that transferFrom is called with."""
+ALL = "0x44 CALLDATALOAD"
+_RETURNS = "PUSH0 MSTORE 0x20 PUSH0 RETURN"
+SAYS_TRUE, SAYS_FALSE, SAYS_NOTHING = f"0x01 {_RETURNS}", f"PUSH0 {_RETURNS}", "STOP"
+_SELECTOR = "PUSH0 CALLDATALOAD 0xe0 SHR"
 
 
-def keeping_token(left: str | None) -> bytes:
+def keeping_token(left: str | None, ending: str = SAYS_TRUE) -> bytes:
     """The code of a token whose transferFrom(from, to, amount) moves what the words `left` leave on the stack, or
-    nothing without them."""
+    nothing without them, and ends as the words `ending` do."""
     logs = f"{left} PUSH0 MSTORE 0x24 CALLDATALOAD 0x04 CALLDATALOAD {TRANSFER_TOPIC} 0x20 PUSH0 LOG3"
-    returns = "PUSH0 MSTORE 0x20 PUSH0 RETURN"
-    is_moving = "PUSH0 CALLDATALOAD 0xe0 SHR 0x23b872dd EQ"
-    return assemble(f"{is_moving} @move JUMPI 0x{2**128:034x} {returns} :move {logs if left else ''} 0x01 {returns}")
+    is_moving = f"{_SELECTOR} 0x23b872dd EQ"
+    return assemble(f"{is_moving} @move JUMPI 0x{2**128:034x} {_RETURNS} :move {logs if left else ''} {ending}")
+
+
+def refusing_token(refused: str) -> bytes:
+    """The code of a token that reverts if anything is sent to one address, as that of an issuer with a blacklist."""
+    logs = f"{ALL} PUSH0 MSTORE 0x24 CALLDATALOAD 0x04 CALLDATALOAD {TRANSFER_TOPIC} 0x20 PUSH0 LOG3"
+    return assemble(
+        f"{_SELECTOR} 0x23b872dd EQ @move JUMPI {_SELECTOR} 0xa9059cbb EQ @send JUMPI 0x{2**128:034x} {_RETURNS} "
+        f":move 0x24 CALLDATALOAD {refused} EQ @refuse JUMPI {logs} {SAYS_TRUE} "
+        f":send 0x04 CALLDATALOAD {refused} EQ @refuse JUMPI {SAYS_TRUE} :refuse {reverts_with('blocked')}"
+    )
 
 
 def rebasing_token() -> bytes:

@@ -6,9 +6,18 @@ from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
-from infra.local.chain import Chain
+from infra.local.chain import Chain, RpcError
 from tests.fakes.world import PAYEE, World
-from tests.onchain.keeping_token import ONE_PERCENT, ONE_UNIT, keeping_token, rebasing_token
+from tests.onchain.keeping_token import (
+    ALL,
+    ONE_PERCENT,
+    ONE_UNIT,
+    SAYS_FALSE,
+    SAYS_NOTHING,
+    keeping_token,
+    rebasing_token,
+    refusing_token,
+)
 from tests.onchain.payer import FUSDC, Payer
 
 
@@ -30,6 +39,35 @@ def test_what_arrives_counts_whatever_the_event_of_the_proxy_says(
     assert request.status is (RequestStatus.PARTIALLY_PAID if arrives else RequestStatus.CREATED)
     found = [(each.amount, each.stated_amount) for each in payment_store.payments(world.services.store, request.request_id)]
     assert found == ([(arrives, 12_500_000)] if arrives else [])
+
+
+def test_of_a_token_that_returns_nothing_all_counts_and_of_one_that_returns_false_nothing_is_paid(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(ALL, SAYS_NOTHING).hex())
+    paid, unpaid = world.create_link(), world.create_link()
+    payer.pay(world, paid)
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(ALL, SAYS_FALSE).hex())
+    with pytest.raises(RpcError, match="transferFrom"):
+        payer.pay(world, unpaid)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    assert [world.load(each).requests[0].paid for each in (paid, unpaid)] == [12_500_000, 0]
+
+
+@pytest.mark.parametrize("count", [2, 50])
+def test_a_batch_that_fails_names_the_payee_whom_its_token_refuses(
+    world: World, chain: Chain, payer: Payer, count: int
+) -> None:
+    payees = [f"0x{number:040x}" for number in range(2**40, 2**40 + count)]
+    payment = world.create_link(
+        items=tuple(Item("1", None, each, "fUSDC-sepolia", "fUSDC-sepolia") for each in payees)
+    )
+    chain.rpc("anvil_setCode", FUSDC, "0x" + refusing_token(payees[-1]).hex())
+    last = payer.quote(world, payment, simulate=True)["metadata"]["simulation"]["steps"][-1]
+    assert (last["success"], last["revertReason"].partition("; ")[2].lower()) == (
+        False, f"fusdc cannot be sent to {payees[-1]}",
+    )  # fmt: skip
 
 
 def test_a_fee_to_the_payee_takes_only_what_is_above_the_amount(world: World, chain: Chain, payer: Payer) -> None:

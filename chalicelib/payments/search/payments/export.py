@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 from chalicelib.base.money import format_amount
@@ -21,7 +22,9 @@ COLUMNS = (
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
-_STARTS_CELL = ("\t", "\r", "\n")
+_ENDS_CELL = re.compile(r"([;\t\r\n])")
+"""Spreadsheets in countries with a decimal comma split cells at semicolons, also within quotation marks: what is before
+them ends the cell, and what is quoted with it."""
 _AMOUNTS = ("amount", "invoiceAmount", "amountInUsd", "statedAmount")
 """The columns with our own numbers, which may be negative, so that spreadsheets have to read them as numbers."""
 
@@ -43,12 +46,17 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
 
 
 def inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: one that could be begins with an apostrophe.
+    """A cell that no spreadsheet takes for a formula, nor a part of it that some take for a cell of its own: an
+    apostrophe stands before what could be one.
 
-    What is not seen before the first sign is passed over, as some spreadsheets drop it.
+    What is not seen before the first sign is passed over, as some spreadsheets drop it, and so are quotation marks.
     """
-    first = next((sign for sign in cell if sign.isprintable() and not sign.isspace()), "")
-    return f"'{cell}" if first in _STARTS_FORMULA or cell.startswith(_STARTS_CELL) else cell
+    return "".join(f"'{part}" if _is_formula(part) else part for part in _ENDS_CELL.split(cell))
+
+
+def _is_formula(part: str) -> bool:
+    visible = (sign for sign in part if sign.isprintable() and not sign.isspace() and sign != '"')
+    return next(visible, "") in _STARTS_FORMULA
 
 
 def _row(payment: Payment) -> tuple[str, ...]:

@@ -343,12 +343,29 @@ def test_a_table_for_excel_begins_with_the_byte_order_mark_that_its_next_parts_h
     assert refused.status == 400 and "excel" in str(refused.json)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "  =1", "=cmd|' /C calc'!A0", "\x00=1", "\ufeff=1", "\u200b+1", "\u3000@a", "\uff1d1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_inert(cell: str) -> None:
     made = replace(histories.payment(Random(1), 1), reference=cell)
     (row,) = lines(table([made], with_head=True))
     assert row["reference"] == "'" + cell
     assert inert("INV-1") == "INV-1"
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
+@pytest.mark.parametrize("between", [";", "; ", ";\u200b", ';"', ";\"\"", "\t", "\n", "\r\n", '";', "a;b;;"])
+@pytest.mark.parametrize("begin", ["", "INV"])
+def test_no_part_of_a_cell_is_run_where_other_signs_than_a_comma_separate_cells(
+    begin: str, between: str, sign: str
+) -> None:
+    """As in Excel where a comma is the decimal sign: a semicolon separates cells there, and ends what is quoted."""
+    made = replace(histories.payment(Random(1), 1), reference=f"{begin}{between}{sign}cmd|' /C calc'!A0")
+    written = table([made], with_head=False)
+    for other in (csv.reader(io.StringIO(written), delimiter=";"), csv.reader(written.splitlines(), delimiter="\t")):
+        for cell in (each for row in other for each in row):
+            assert not cell.lstrip(" \u200b\"").startswith(sign), (written, cell)
+    (row,) = lines(table([made], with_head=True))
+    assert row["reference"].replace("'", "") == made.reference.replace("'", "")  # type: ignore[union-attr]
+    assert inert("a; b - c; d") == "a; b - c; d"
 
 
 @rehearsed
