@@ -42,9 +42,9 @@ def test_transfers_that_are_not_listed_are_said_to_be_missing(opened: Opened) ->
 
 def test_what_is_held_in_a_token_that_is_not_listed_is_shown_in_its_smallest_unit(opened: Opened) -> None:
     page = opened("request/01ab", {**CAPTURABLE, "list_currencies": []})
-    held = page.locator("[aria-labelledby=held]")
-    expect(held).to_contain_text("amounts are in its smallest unit")
-    expect(held).to_contain_text("60,000,000")
+    card = page.locator("[aria-labelledby=held]")
+    expect(card).to_contain_text("amounts are in its smallest unit")
+    expect(card).to_contain_text("60,000,000")
     assert axe_findings(page) == []
 
 
@@ -61,8 +61,8 @@ def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     expect(aside).to_contain_text("What the fees are cannot be said now: Fees are known for US dollar stablecoins")
     in_euros = fill(opened("create", POPULATED), **{"Amount in": "EUR"}).locator("aside")
     expect(in_euros).to_contain_text("They depend on the rate when the payer pays")
-    held = fill(opened("create?kind=held", POPULATED)).locator("aside")
-    expect(held).to_contain_text("No fee is taken.")
+    capturable = fill(opened("create?kind=held", POPULATED)).locator("aside")
+    expect(capturable).to_contain_text("No fee is taken.")
 
 
 def test_home_shows_as_many_days_as_are_chosen(opened: Opened) -> None:
