@@ -1,9 +1,7 @@
 // What events tell that somebody has to look at: payments that are not as asked for, and webhooks that fail; and whether that is over.
 
-import { call, query } from "./api.js";
-
 const MISPAID = ["late", "over"];
-const [REFUNDS, TOLD_MS] = [100, 7 * 86_400_000];
+const LATE_MS = 7 * 86_400_000;
 /** @param {{ status: number | null }} attempt Whether the receiver works: it may refuse what it was sent. */
 const isAnswer = ({ status }) => status !== null && status < 500 && status !== 429;
 
@@ -12,19 +10,7 @@ export const isOnlyLate = ({ body }) => (body.labels ?? []).join() === "late";
 
 /** @param {any} event Whether it tells of a payment that completed its request by too much, or too late in the last week. */
 export const isMispaid = ({ body, createdAt }) =>
-  (body.labels ?? []).some((/** @type {string} */ label) => MISPAID.includes(label)) && !(isOnlyLate({ body }) && Date.parse(createdAt) < Date.now() - TOLD_MS);
-
-/** @param {any[]} events Of payments. Those of them that no refund has returned, however many refunds there are: the newest are read together, and if these are not all, those of each request. */
-export async function readUnreturned(events) {
-  if (events.length === 0) return [];
-  const read = (/** @type {any} */ wanted) => call("GET", `/v1/webhook/events${query({ kind: "payment.refunded", limit: REFUNDS, ...wanted })}`);
-  const fromDate = events.map(({ createdAt }) => createdAt).sort()[0];
-  const { events: newest, nextCursor } = await read({ fromDate });
-  const left = events.filter((each) => !isReturned(each, newest));
-  if (!nextCursor) return left;
-  const pages = await Promise.all([...new Set(left.map(({ body }) => body.requestId))].map((requestId) => read({ fromDate, requestId })));
-  return left.filter((each) => !isReturned(each, pages.flatMap((page) => page.events)));
-}
+  (body.labels ?? []).some((/** @type {string} */ label) => MISPAID.includes(label)) && !(isOnlyLate({ body }) && Date.parse(createdAt) < Date.now() - LATE_MS);
 
 /** @param {any} event @param {any[]} refunds Whether one of these events of refunds is of what the event tells of: of its request, later, and of the whole amount or of what was too much. Of a payment that was converted these are not known in its token, so any amount counts. */
 export function isReturned({ body, createdAt }, refunds) {

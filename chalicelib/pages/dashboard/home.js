@@ -3,9 +3,9 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
-import { PART, readAll, readPayments } from "./payment_rows.js";
+import { PART, readAll, readPayments, readUnreturned } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isMispaid, readUnreturned } from "./attention.js";
+import { failing, hasAnswered, isMispaid } from "./attention.js";
 import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;

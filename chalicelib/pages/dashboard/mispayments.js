@@ -6,7 +6,8 @@ import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
 import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isMispaid, isOnlyLate, readUnreturned } from "./attention.js";
+import { isMispaid, isOnlyLate } from "./attention.js";
+import { readUnreturned } from "./payment_rows.js";
 import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
 const [PAGE, MANY] = [25, 100];

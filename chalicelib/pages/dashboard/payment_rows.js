@@ -1,11 +1,14 @@
-// Payments as GET /v2/payments writes them in its table, which needs no filter: rows by column, page by page.
+// Payments as GET /v2/payments writes them in its table, which needs no filter: rows by column, page by page. And which of them were returned.
 
 import { t } from "./text.js";
-import { respond } from "./api.js";
+import { call, query, respond } from "./api.js";
+import { isReturned } from "./attention.js";
 import { parseCsv } from "./csv.js";
 
 /** How many payments a call reads that wants all, and how many of these calls there are at most. */
 export const [PART, MOST_PARTS] = [5_000, 40];
+/** How many events of refunds a call reads. */
+const REFUNDS = 100;
 
 /** @type {string[]} */
 let columns = [];
@@ -35,3 +38,15 @@ export const tooMany = () => new Error(t("download.most", { count: PART * MOST_P
 
 /** @param {string} cell Without the apostrophe that keeps spreadsheets from running it. */
 const shown = (cell) => (/^'\s*[=+\-@＝＋－＠]/.test(cell) ? cell.slice(1) : cell);
+
+/** @param {any[]} events Of payments. Those of them that no refund has returned, however many refunds there are: the newest are read together, and if these are not all, those of each request. */
+export async function readUnreturned(events) {
+  if (events.length === 0) return [];
+  const read = (/** @type {any} */ wanted) => call("GET", `/v1/webhook/events${query({ kind: "payment.refunded", limit: REFUNDS, ...wanted })}`);
+  const fromDate = events.map(({ createdAt }) => createdAt).sort()[0];
+  const { events: newest, nextCursor } = await read({ fromDate });
+  const left = events.filter((each) => !isReturned(each, newest));
+  if (!nextCursor) return left;
+  const pages = await Promise.all([...new Set(left.map(({ body }) => body.requestId))].map((requestId) => read({ fromDate, requestId })));
+  return left.filter((each) => !isReturned(each, pages.flatMap((page) => page.events)));
+}

@@ -17,7 +17,7 @@ from chalicelib.platform.services import Services
 
 @frozen
 class Paid:
-    """A request, its payments that count by time, what it is part of, and the account that it is of, unless that is gone."""
+    """A request, its payments that count by time, what it is part of, and its account, unless that is gone."""
 
     request: Request
     payments: tuple[Payment, ...]

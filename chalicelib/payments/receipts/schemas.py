@@ -73,10 +73,8 @@ class ReceiptMerchant(Output):
 
     @classmethod
     def of(cls, account: Account | None) -> Self:
-        if account is None:
-            return cls()
-        found = {"name": account.business_name, "address": account.business_address, "taxId": account.tax_id}
-        return cls(**without_none(found))
+        words = (account.business_name, account.business_address, account.tax_id) if account else ()
+        return cls(**without_none(dict(zip(("name", "address", "taxId"), words, strict=False))))
 
 
 class Receipt(Output):
