@@ -8,7 +8,7 @@ import { parseCsv } from "./csv.js";
 /** How many payments a call reads that wants all, and how many of these calls there are at most. */
 export const [PART, MOST_PARTS] = [5_000, 40];
 /** How many events of refunds a call reads. */
-const REFUNDS = 100;
+const MOST_REFUNDS = 100;
 
 /** @type {string[]} */
 let columns = [];
@@ -42,7 +42,7 @@ const shown = (cell) => (/^'\s*[=+\-@＝＋－＠]/.test(cell) ? cell.slice(1) :
 /** @param {any[]} events Of payments. Those of them that no refund has returned, however many refunds there are: the newest are read together, and if these are not all, those of each request. */
 export async function readUnreturned(events) {
   if (events.length === 0) return [];
-  const read = (/** @type {any} */ wanted) => call("GET", `/v1/webhook/events${query({ kind: "payment.refunded", limit: REFUNDS, ...wanted })}`);
+  const read = (/** @type {any} */ wanted) => call("GET", `/v1/webhook/events${query({ kind: "payment.refunded", limit: MOST_REFUNDS, ...wanted })}`);
   const fromDate = events.map(({ createdAt }) => createdAt).sort()[0];
   const { events: newest, nextCursor } = await read({ fromDate });
   const left = events.filter((each) => !isReturned(each, newest));
