@@ -21,3 +21,6 @@ export function parseCsv(text, separator = ",") {
   }
   return { lines: lines.filter((line) => line.some((cell) => cell.trim())), isOpen };
 }
+
+/** @param {string} cell What a cell says, without the apostrophes by which the export keeps spreadsheets from running it, or a part that some take for a cell. */
+export const readCell = (cell) => cell.replace(/(^|[;\t\r\n])'(?=[\s\p{C}"]*[=+\-@＝＋－＠])/gu, "$1");

@@ -3,12 +3,12 @@
 import { t } from "./text.js";
 import { call, query, respond } from "./api.js";
 import { isReturned } from "./attention.js";
-import { parseCsv } from "./csv.js";
+import { parseCsv, readCell } from "./csv.js";
 
 /** How many payments a call reads that wants all, and how many of these calls there are at most. */
 export const [PART, MOST_PARTS] = [5_000, 40];
-/** How many events of refunds a call reads. */
-const MOST_REFUNDS = 100;
+/** How many events of refunds a call reads, and how many of these calls there are at most. */
+const [REFUNDS_READ, MOST_PAGES] = [100, 10];
 
 /** @type {string[]} */
 let columns = [];
@@ -19,7 +19,7 @@ export async function readPayments(search) {
   const { lines } = parseCsv(await response.text());
   if (lines[0]?.[0] === "timestamp") columns = /** @type {string[]} */ (lines.shift());
   const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
-  const rows = lines.map((cells) => Object.fromEntries(columns.map((name, at) => [name, shown(cells[at] ?? "")])));
+  const rows = lines.map((cells) => Object.fromEntries(columns.map((name, at) => [name, readCell(cells[at] ?? "")])));
   return { rows, next: next ? new URL(next, location.href).search : "" };
 }
 
@@ -36,17 +36,16 @@ export async function readAll(first, take) {
 
 export const tooMany = () => new Error(t("download.most", { count: PART * MOST_PARTS }));
 
-/** @param {string} cell Without the apostrophe that keeps spreadsheets from running it. */
-const shown = (cell) => (/^'\s*[=+\-@＝＋－＠]/.test(cell) ? cell.slice(1) : cell);
-
-/** @param {any[]} events Of payments. Those of them that no refund has returned, however many refunds there are: the newest are read together, and if these are not all, those of each request. */
+/** @param {any[]} events Of payments. Those of them that none of the newest MOST_PAGES of refunds since then has returned. */
 export async function readUnreturned(events) {
-  if (events.length === 0) return [];
-  const read = (/** @type {any} */ wanted) => call("GET", `/v1/webhook/events${query({ kind: "payment.refunded", limit: MOST_REFUNDS, ...wanted })}`);
   const fromDate = events.map(({ createdAt }) => createdAt).sort()[0];
-  const { events: newest, nextCursor } = await read({ fromDate });
-  const left = events.filter((each) => !isReturned(each, newest));
-  if (!nextCursor) return left;
-  const pages = await Promise.all([...new Set(left.map(({ body }) => body.requestId))].map((requestId) => read({ fromDate, requestId })));
-  return left.filter((each) => !isReturned(each, pages.flatMap((page) => page.events)));
+  let [left, cursor, page] = [events, "", 0];
+  while (left.length > 0 && page++ < MOST_PAGES) {
+    const wanted = { kind: "payment.refunded", limit: REFUNDS_READ, fromDate, cursor };
+    const { events: refunds, nextCursor } = await call("GET", `/v1/webhook/events${query(wanted)}`);
+    left = left.filter((each) => !isReturned(each, refunds));
+    if (!nextCursor) break;
+    cursor = nextCursor;
+  }
+  return left;
 }

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from chalicelib.payments.search.payments.export import inert
 from tests.fakes.world import PAYEE
 from tests.oracles.node import served
 
@@ -29,6 +30,13 @@ def asked(name: str, *cases: Any) -> list[Any]:
     """What a function of the forms returns for each case: a list of arguments, or the only one."""
     found: list[Any] = served(DRIVER, [{"name": name, "arguments": case if isinstance(case, list) else [case]} for case in cases])
     return found
+
+
+def test_a_cell_of_an_export_is_read_as_what_was_written_however_many_parts_of_it_could_be_run() -> None:
+    rng = random.Random(7)
+    random_texts = ["".join(rng.choices('=+-@＝;\t\r\n "\u200b\x00a1é', k=rng.randrange(1, 9))) for _ in range(500)]
+    texts = ["INV;-5", "Rent; +2 guests", '"=x"', "\u200b=1", "=1+1", "a\n@b", "don't", "plain", *random_texts]
+    assert asked("readCell", *[[inert(text)] for text in texts]) == texts
 
 
 def read(*texts: str) -> list[Any]:

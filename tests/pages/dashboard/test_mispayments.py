@@ -159,6 +159,24 @@ def test_what_was_refunded_is_found_behind_a_hundred_newer_refunds(stack: Stack,
     assert attention(person) == ["A payment was not as asked for: Paid twice (INV-2)"]
 
 
+def test_home_asks_no_more_often_however_much_needs_attention(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    events, asked = StoredEvents(stack, person), list[str]()
+    events.at -= timedelta(hours=3)
+    for number in range(25):
+        webhook = person.call("POST", "/v1/webhook", {"url": f"http://127.0.0.1:9999/{number}"}, 201)["id"] if number < 9 else ""
+        events.of("payment.unexpected", requestId=f"01INV-{number}", reference=f"INV-{number}", labels=["duplicate"])
+        if webhook:
+            events.of("webhook.failing", webhookId=webhook)
+    for number in range(120):
+        events.of("payment.refunded", requestId=f"01OTHER-{number}", refundAmount="5")
+    person.page.on("request", lambda request: asked.append(request.url) if "/v1/webhook" in request.url else None)
+    found = attention(person)
+    assert [each for each in found if each.startswith("and ")] == ["and 4 more in Webhooks", "and 20 more in Mispayments"]
+    assert sum("/deliveries" in url for url in asked) == 5, "of the webhooks that are named"
+    assert sum("payment.refunded" in url for url in asked) == 2, "120 refunds are two pages"
+
+
 def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, new_person: NewPerson) -> None:
     person = new_person().register()
     webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)["id"]
