@@ -37,7 +37,7 @@ function keepSent(key, hash) {
 /** @param {any} props Has transactions signed by `signer`. They are sent once as long as it is shown. `currency` is the id of the token, which says on which network; `children` say what is done, and `sent` what follows. With it the signer has a key of its own, and is no Safe. */
 export function Signing({ transactions: given, currency: id, signer, label, again, sent: after, children }) {
   const [transactions] = useState(given); // what was shown is what is signed
-  const key = [me.value.id, ...transactions.map((/** @type {Transaction} */ each) => each.data)].join();
+  const key = JSON.stringify([me.value.id, transactions.map((/** @type {Transaction} */ { to, data, value }) => [to, data, value])]); // of coins the amount is no part of the data
   const [before] = useState(() => readSent()[key]?.hash);
   const found = useLoad(async () => (await call("GET", "/v2/currencies")).find((/** @type {any} */ each) => each.id === id) ?? null, [id]);
   const currency = found.data;
