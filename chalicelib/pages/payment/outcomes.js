@@ -9,6 +9,7 @@ const UNCOUNTED_AFTER = 1_800_000; // milliseconds after which a transaction tha
 // Milliseconds for which a button says that it has copied.
 const COPIED = 2_000;
 const DEFAULT_LABEL = "Go Back and Close"; // redirectLabel of a link that was created without one
+const RECEIPTS = 50; // of a link, in a file
 const TONES = { completed: "good", safe: "busy", sent: "busy", claimed: "busy", awaiting: "busy" };
 
 // Explorers of the supported networks; the page links to no others, whatever a response names.
@@ -94,7 +95,7 @@ export async function showEnd(app, outcome) {
       known === "safe" && deadline(app, statuses),
       isDone && app.stored.get(paid) > 1 && app.paragraph(moment(app, Number(app.stored.get(paid)))),
       isDone && app.button("print", app.t("receipt"), () => print(), "quiet"),
-      isDone && app.anchor(`pages/receipt.json?token=${app.token}`, app.t("receipt.signed"), { id: "signed", download: "" }),
+      isDone && statuses.length <= RECEIPTS && app.anchor(`pages/receipt.json?token=${app.token}`, app.t("receipt.signed"), { id: "signed", download: "" }),
       ...(known === "completed" ? back(app, link ?? body) : []),
     ],
   }));
