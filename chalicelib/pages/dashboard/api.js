@@ -99,7 +99,7 @@ export async function respond(method, path, options = {}) {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   const problem = new Problem(response.status, body, response.headers);
-  if (problem.code === "signed_in_as_another") await readMe();
+  if (problem.code === "signed_in_as_another") await readMe({});
   if (options.alone) throw problem;
   if (response.status === 401 && me.value) return after({ kind: "session" }, problem, method, path, options);
   if (problem.code === "presence_required") {
