@@ -129,16 +129,16 @@ function Rules({ account }) {
 
 /** @param {any} props As whom receipts name the merchant. */
 function OnReceipts({ account }) {
-  const [of, setOf] = useState({ businessName: account.businessName, businessAddress: account.businessAddress, taxId: account.taxId });
+  const [typed, setTyped] = useState({ businessName: account.businessName, businessAddress: account.businessAddress, taxId: account.taxId });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
     setSaved(false);
-    await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(of).map(([name, text]) => [name, text?.trim() || null])) });
+    await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text?.trim() || null])) });
     setSaved(true);
   };
-  const field = (/** @type {keyof typeof of} */ name, /** @type {string} */ label, is = "input") =>
-    html`<${Field} is=${is} label=${label} value=${of[name] ?? ""} onValue=${(/** @type {string} */ text) => setOf({ ...of, [name]: text })} problem=${problemOf(problem, name)} />`;
+  const field = (/** @type {keyof typeof typed} */ name, /** @type {string} */ label, is = "input") =>
+    html`<${Field} is=${is} label=${label} value=${typed[name] ?? ""} onValue=${(/** @type {string} */ text) => setTyped({ ...typed, [name]: text })} problem=${problemOf(problem, name)} />`;
   if (!may("account:write")) return null;
   return html`
     <section class="card"><h2>${t("receipts.title")}</h2>
