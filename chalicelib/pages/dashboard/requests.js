@@ -153,7 +153,7 @@ function Facts({ request, link }) {
     ["excess", request.excessAmount && html`<${Money} of=${request.excessAmount} currency=${request.invoiceCurrency} />`],
     ["pay.in", request.paymentCurrency !== request.invoiceCurrency && request.paymentCurrency],
     ["reference", request.reference && html`<${Name} of=${request.reference} />`],
-    ["note", request.note && html`<${Name} of=${request.note} />`],
+    ["note", request.note && request.note.split("\n").filter(Boolean).map((/** @type {string} */ line) => html`<div><${Name} of=${line} /></div>`)],
     ["payee", request.payee && html`<${Copy} text=${request.payee} />`],
     ["payer", request.payerAddress && html`<${Copy} text=${request.payerAddress} />`],
     ["link.state", link && html`<${State} of=${link.status} />`],

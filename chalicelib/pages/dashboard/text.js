@@ -2,7 +2,9 @@
 
 import { signal } from "./vendor.js";
 
-const INVISIBLE = /(?!(?<=…)\u2060)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+// Arabic and Persian, scripts of India, and emoji are written with joiners; among Latin letters these only hide.
+const JOINED = String.raw`[\p{sc=Arab}\p{sc=Beng}\p{sc=Deva}\p{sc=Gujr}\p{sc=Guru}\p{sc=Knda}\p{sc=Mlym}\p{sc=Sinh}\p{sc=Taml}\p{sc=Telu}\p{ExtPict}\p{EMod}\ufe0f]`;
+const INVISIBLE = new RegExp(String.raw`(?!(?<=…)\u2060|(?<=${JOINED})[\u200c\u200d](?=${JOINED}))[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]`, "gu");
 /** @type {Record<string, string>} The languages, each by its own name. */
 export const LANGUAGES = { en: "English", de: "Deutsch" };
 const speech = signal({ language: "en", messages: /** @type {Record<string, string>} */ ({}) });

@@ -187,6 +187,13 @@ def test_a_webhook_is_looked_at_until_it_answers_is_off_or_is_gone() -> None:
     assert asked("hasAnswered", *cases) == [answered for *_, answered in tries]
 
 
+def test_joiners_stay_where_a_script_or_an_emoji_needs_them_and_hide_nothing_elsewhere() -> None:
+    kept = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0928\u092e\u0938\u094d\u200d\u0924\u0947", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f\u200d\U0001f525"]
+    hidden = ["pay\u200cpal", "a\u200d", "\u200c\u0645", "\u0645\u200c", "\u0645\u200c\u200c\u0645"]
+    assert asked("clean", *kept) == kept
+    assert asked("clean", *hidden) == [each.replace("\u200c", "\ufffd").replace("\u200d", "\ufffd") for each in hidden]
+
+
 def test_a_shortened_address_stays_in_one_line_and_no_other_invisible_letter_does() -> None:
     (short,) = asked("short", PAYEE)
     assert short == f"{PAYEE[:8]}…\u2060{PAYEE[-6:]}"
