@@ -58,7 +58,7 @@ def fill(page: Page, **chosen: str) -> Page:
 def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     refused = {"statusCode": 400, "message": "Fees are known for US dollar stablecoins", "error": "Bad Request"}
     aside = fill(opened("create", {**POPULATED, "preview_fees": refused})).locator("aside")
-    expect(aside).to_contain_text("What the fees are cannot be said now: Fees are known for US dollar stablecoins")
+    expect(aside).to_contain_text("What the fees are cannot be said: Fees are known for US dollar stablecoins")
     in_euros = fill(opened("create", POPULATED), **{"Amount in": "EUR"}).locator("aside")
     expect(in_euros).to_contain_text("They depend on the rate when the payer pays")
     capturable = fill(opened("create?kind=held", POPULATED)).locator("aside")
