@@ -249,50 +249,27 @@ def test_a_response_that_does_not_begin_is_a_timeout(monkeypatch: pytest.MonkeyP
         given_up.set()
 
 
-@pytest.mark.parametrize(
-    ("begin", "piece"),
-    [
-        (b"content-length: 100000\r\n\r\n", b"x"),
-        (b"transfer-encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
-        (b"transfer-encoding: chunked\r\n\r\n1;", b"x"),
-        (b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", b"x: y\r\n"),
-    ],
-    ids=["a body", "chunks", "an extension of a chunk", "trailers"],
-)
-def test_a_response_that_comes_piece_by_piece_ends_at_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, begin: bytes, piece: bytes
-) -> None:
-    monkeypatch.setattr(http_client, "TOTAL_SECONDS", 0.3)
-    given_up, sent = threading.Event(), list[bytes]()
-
-    def drip(handler: Handler) -> None:
-        handler.close_connection = True
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + begin)
-        while len(sent) < 3_000 and not given_up.wait(0.02):
-            sent.append(piece)
-            handler.wfile.write(piece)
-
-    with serving(drip) as server:
-        with pytest.raises(ResponseTimeout):
-            server.client.get("/")
-        given_up.set()
-        assert len(sent) < 3_000
+_OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @pytest.mark.parametrize(
-    ("begin", "piece"),
+    ("limit", "begin", "piece"),
     [
-        (b"HTTP/1.1 200 OK\r\nx-slow: ", b"a"),
-        (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
-        (b"HTTP/1.1 2", b"0"),
-        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        ("READ_SECONDS", _OK + b"x-slow: ", b"a"),
+        ("READ_SECONDS", _OK, b"x: y\r\n"),
+        ("READ_SECONDS", b"HTTP/1.1 2", b"0"),
+        ("READ_SECONDS", b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        ("TOTAL_SECONDS", _OK + b"content-length: 100000\r\n\r\n", b"x"),
+        ("TOTAL_SECONDS", _OK + b"transfer-encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        ("TOTAL_SECONDS", _OK + b"transfer-encoding: chunked\r\n\r\n1;", b"x"),
+        ("TOTAL_SECONDS", _OK + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", b"x: y\r\n"),
     ],
-    ids=["a header", "headers", "a status", "interim responses"],
+    ids=["a header", "headers", "a status", "interim responses", "a body", "chunks", "an extension of a chunk", "trailers"],
 )
-def test_headers_that_come_piece_by_piece_end_at_the_time_of_one_read(
-    monkeypatch: pytest.MonkeyPatch, begin: bytes, piece: bytes
+def test_what_comes_piece_by_piece_ends_at_the_time_of_one_read_or_after_the_headers_at_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, limit: str, begin: bytes, piece: bytes
 ) -> None:
-    monkeypatch.setattr(http_client, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(http_client, limit, 0.3)
     given_up, sent = threading.Event(), list[bytes]()
 
     def drip(handler: Handler) -> None:
