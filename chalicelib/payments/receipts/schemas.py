@@ -73,8 +73,12 @@ class ReceiptMerchant(Output):
 
     @classmethod
     def of(cls, account: Account | None) -> Self:
-        words = (account.business_name, account.business_address, account.tax_id) if account else ()
-        return cls(**without_none(dict(zip(("name", "address", "taxId"), words, strict=False))))
+        found = {
+            "name": account and account.business_name,
+            "address": account and account.business_address,
+            "taxId": account and account.tax_id,
+        }
+        return cls(**without_none(found))
 
 
 class Receipt(Output):
