@@ -196,11 +196,11 @@ def test_defaults_of_stored_fields_are_what_they_were() -> None:
 
     So a field whose default was wrong gets another name. New fields are added to the file.
     """
-    stored = {**{cls.__name__: cls for cls in record_classes()}, **_stored_inside()}
+    stored: dict[str, Any] = {**{cls.__name__: cls for cls in record_classes()}, **_stored_inside()}
     found = {
         f"{name}.{field.name}": str(field.default)
         for name, cls in sorted(stored.items())
-        for field in fields(cls)  # type: ignore[arg-type]
+        for field in fields(cls)
         if field.default is not MISSING and field.default is not None
     }
     assert found == json.loads(DEFAULTS.read_text()), f"read the docstring; new fields go into {DEFAULTS}"
@@ -209,10 +209,11 @@ def test_defaults_of_stored_fields_are_what_they_were() -> None:
 def _stored_inside() -> dict[str, type]:
     """The dataclasses that are stored inside an attribute of a record, by room and name."""
     found = dict[str, type]()
-    for cls in record_classes():
-        for name, hint in get_type_hints(cls).items():
-            if name in {field.name for field in fields(cls)}:  # type: ignore[arg-type]
-                _collect(hint, found)
+    kinds: list[Any] = list(record_classes())
+    for cls in kinds:
+        hints = get_type_hints(cls)
+        for field in fields(cls):
+            _collect(hints[field.name], found)
     return found
 
 
