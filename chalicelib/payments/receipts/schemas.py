@@ -15,6 +15,7 @@ from chalicelib.payments.receipts.flows import Paid
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of
+from chalicelib.payments.search.payments.schemas import fee_address
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.http.schemas import Output, unsent
 
@@ -48,15 +49,15 @@ class ReceiptPayment(Output):
 
     @classmethod
     def of(cls, payment: Payment, request: Request) -> Self:
-        decimals = currency_of(request).decimals
+        token = currency_of(request)
         return cls(
             paidAt=iso(payment.at),
-            amount=format_amount(payment.amount, decimals),
+            amount=format_amount(payment.amount, token.decimals),
             currency=payment.currency,
             countedAmount=amount_text(payment.value, request),
             **without_none({"rate": payment.rate and ReceiptRate.of(payment.rate)}),
-            feeAmount=format_amount(payment.fee_amount, decimals),
-            **without_none({"feeAddress": payment.fee_address if payment.fee_amount else None}),
+            feeAmount=format_amount(payment.fee_amount, token.decimals),
+            **without_none({"feeAddress": fee_address(payment, token) if payment.fee_amount else None}),
             payerAddress=payment.payer,
             network=payment.network,
             transactionHash=payment.tx_hash,

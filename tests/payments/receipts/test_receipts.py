@@ -19,6 +19,7 @@ from chalicelib.payments.receipts.schemas import Receipt
 from chalicelib.payments.requests.records import Request
 from chalicelib.webhooks.signature_keys import flows as signature_keys
 from tests.docs.documents import DOCS
+from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.world import START, WALLET, World
 from tests.sandbox.test_api import link
 from tests.support.browser import get
@@ -64,7 +65,7 @@ def test_a_receipt_names_each_payment_its_fee_and_what_was_returned(world: World
     (request,) = world.create_link(reference="INV-7", fee_percentage="1", fee_address=WALLET).requests
     with pytest.raises(Conflict, match="Nothing was paid"):
         receipt_of(world, request)
-    first = world.chain.pay(request, amount=5_000_000)
+    first = world.chain.pay(request, amount=5_000_000, fee=50_000)
     world.scan()
     world.advance(60)
     world.chain.pay(request, amount=7_500_000)
@@ -76,6 +77,7 @@ def test_a_receipt_names_each_payment_its_fee_and_what_was_returned(world: World
     one = receipt.payments[0].model_dump(exclude_unset=True)
     assert one["transactionUrl"] == f"https://sepolia.etherscan.io/tx/{first['transactionHash']}"
     assert "rate" not in one and one["network"] == "sepolia"
+    assert (one["feeAmount"], one["feeAddress"]) == ("0.05", FEE_ADDRESS), "as its network writes addresses"
 
 
 def test_a_receipt_of_a_converted_payment_has_the_rate_its_source_and_its_time(world: World) -> None:
