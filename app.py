@@ -21,6 +21,7 @@ from chalice import Chalice, Rate
 
 from chalicelib.accounts import routes as accounts_routes
 from chalicelib.agents import routes as agents_routes
+from chalicelib.books import routes as books_routes
 from chalicelib.checkout import routes as checkout_routes
 from chalicelib.commerce import routes as commerce_routes
 from chalicelib.crosschain import routes as crosschain_routes
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 ROUTES = (
     payments_routes,
+    books_routes,
     checkout_routes,
     crosschain_routes,
     gasless_routes,

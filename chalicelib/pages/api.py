@@ -72,8 +72,8 @@ def show_code(visit: Visit) -> HttpResponse:
 
 def show_receipt(visit: Visit) -> HttpResponse:
     """Returns the receipts of a link as a file, for whoever has its token."""
-    from chalicelib.payments.receipts.api import signed_receipt  # imported here: few calls ask for it
-    from chalicelib.payments.receipts.schemas import ReceiptsOfLink
+    from chalicelib.books.receipts.api import signed_receipt  # imported here: few calls ask for it
+    from chalicelib.books.receipts.schemas import ReceiptsOfLink
 
     visitor, token = _admit_visitor(visit, "page"), visit.query("token")
     services = _services_for(visit, token)

@@ -6,6 +6,7 @@ from datetime import datetime
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
+from chalicelib.books.receipts.flows import Paid, find_all_paid
 from chalicelib.chains.calldata.payment_uris import uri_of
 from chalicelib.chains.calldata.tron import APPROVAL_FEE_LIMIT
 from chalicelib.chains.catalogue.tokens import Token
@@ -17,7 +18,6 @@ from chalicelib.payments.links.reading import Viewer, load_visible
 from chalicelib.payments.links.records import PayableLink, PaymentType
 from chalicelib.payments.links.rules import check_payable, is_being_signed, status_at
 from chalicelib.payments.payable.rules import amounts_owed
-from chalicelib.payments.receipts.flows import Paid, find_all_paid
 from chalicelib.payments.requests.rules import name_of
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.rate_limits.flows import count_unknown_token

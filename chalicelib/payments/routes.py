@@ -22,9 +22,6 @@ ROUTES = {
         Operation("GET", "/v2/request/{request_id}", "read_request", CREDENTIALS, scope="requests:read"),
         Operation("GET", "/v2/request/{request_id}/status", "read_request_status", CREDENTIALS, scope="requests:read"),
     ),
-    "receipts.api": (
-        Operation("GET", "/v2/request/{request_id}/receipt", "read_receipt", CREDENTIALS, scope="requests:read"),
-    ),
     "search.payments.api": (
         Operation(
             "GET", "/v2/payments", "find_payments", CREDENTIALS, scope="requests:read",

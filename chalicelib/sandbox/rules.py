@@ -23,7 +23,7 @@ MOST_AHEAD = timedelta(days=3660)
 """How far a clock is ahead of the real time at most."""
 OPERATIONS_PER_DAY = 2_000
 _KEPT_TIMES = 200
-_ROOMS = ("payments", "checkout", "webhooks", "sandbox")
+_ROOMS = ("payments", "books", "checkout", "webhooks", "sandbox")
 _OUTSIDE = ("checkout.broadcasts", "checkout.plain_transfers", "payments.archive")
 """What of these rooms needs a real node, or a file that no sandbox has."""
 

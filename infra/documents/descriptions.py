@@ -16,9 +16,10 @@ DESCRIPTION = (
 WAITS = "The account has approvals: nothing is changed yet, and this change waits for another person or for a delay"
 TAGS = {
     "payments.requests": ("Requests", "Amounts that are owed: create them, change them"),
-    "payments.search payments.archive payments.receipts": (
-        "Search", "The status of a request, its receipt, and lists of requests, payments and links",
+    "payments.search payments.archive": (
+        "Search", "The status of a request, and lists of requests, payments and links",
     ),
+    "books": ("Books", "Receipts of what was paid, and the journal in double entries"),
     "payments.links": ("Links", "Create payment links, payouts, and links over several payouts"),
     "checkout crosschain gasless": (
         "Checkout", "What a payer is shown and signs, and transactions that are on their way",

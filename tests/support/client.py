@@ -27,6 +27,7 @@ from tests.support.running import running
 ORIGIN = "https://shop.example"
 TABLES = ("payments", "identity", "sessions", "webhooks", "ops", "keys")
 UNLIMITED = ("/v2/health", "/v1/health", "/openapi.json", "/openapi-3.0.json")
+_FILES = {f"{each}; charset=utf-8" for each in ("text/csv", "text/x-beancount")}
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ class Api:
         if reply.status == 204:
             assert reply.body == b""
             return
-        is_table = reply.status == 200 and reply.headers["content-type"] == "text/csv; charset=utf-8"
-        assert is_table or reply.headers["content-type"] == "application/json"
+        is_file = reply.status == 200 and reply.headers["content-type"] in _FILES
+        assert is_file or reply.headers["content-type"] == "application/json"
         is_gateway = reply.headers.get("access-control-allow-origin") == "*"
         if not is_gateway and reply.status not in (405, 500) and path.split("?")[0] not in UNLIMITED:
             limit, remaining, reset = (int(reply.headers[f"ratelimit-{name}"]) for name in ("limit", "remaining", "reset"))
@@ -114,7 +115,7 @@ class Api:
             assert body["message"]
             text = reply.body.decode()
             assert not any(hint in text for hint in ("Traceback", "botocore", "arn:", PREFIX, ".py")), text
-        elif not is_table and method != "HEAD" and not path.startswith("/openapi"):  # its examples were checked when recorded
+        elif not is_file and method != "HEAD" and not path.startswith("/openapi"):  # its examples were checked when recorded
             assert not (found := list(unchecksummed(reply.json))), f"{method} {path}: not in EIP-55: {found}"
 
 

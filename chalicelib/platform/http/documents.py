@@ -14,8 +14,8 @@ from chalicelib.base.frozen import frozen
 OPENAPI, OPENAPI_3_0, REFERENCE = FILES = ("openapi.json", "openapi-3.0.json", "reference.html")
 GUIDES = (
     "api", "first-order", "test-mode", "credentials", "people", "requests", "links", "payment-page", "payers",
-    "commerce", "cross-chain", "plain-transfers", "recurring", "off-ramp", "webhooks", "search", "agents", "dashboard",
-    "mail", "clear-signing", "limits",
+    "commerce", "cross-chain", "plain-transfers", "recurring", "off-ramp", "webhooks", "search", "books", "agents",
+    "dashboard", "mail", "clear-signing", "limits",
 )  # fmt: skip
 """The documents in `docs` for those who use the service, in the order in which they are listed."""
 WORKFLOWS = "workflows.arazzo.yaml"

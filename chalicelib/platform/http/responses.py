@@ -50,6 +50,12 @@ def response_of(value: Any, status: int, headers: Mapping[str, str] | None = Non
     return HttpResponse(status, _JSON.encode(_plain(value)), dict(headers or {}))
 
 
+def file_part(text: str, media_type: str, name: str, following: str | None) -> HttpResponse:
+    """A part of a file to download, as text; the header Link has the URL of the `following` part, if there is one."""
+    headers = {"Content-Type": f"{media_type}; charset=utf-8", "Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(200, text, headers if following is None else {**headers, "Link": f'<{following}>; rel="next"'})
+
+
 def error_response(
     error: ServiceError, headers: Mapping[str, str] | None = None, form: ProblemForm = ProblemForm.FIRST
 ) -> HttpResponse:

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cache
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
@@ -62,6 +63,14 @@ class Call(Generic[Body, Query]):
 
 AnyCall = Call[object, object]
 """The argument of helpers that read neither body nor query."""
+
+
+def next_url(call: Call[None, BaseModel], path: str, cursor: str | None) -> str | None:
+    """The URL of the same call after a cursor; None without one."""
+    if cursor is None:
+        return None
+    given = {each: getattr(call.query, each) for each in call.query.model_fields_set}
+    return f"{call.services.settings.api_url}{path}?{urlencode({**given, 'cursor': cursor})}"
 
 
 @frozen

@@ -1,7 +1,5 @@
 """The view that finds payments."""
 
-from urllib.parse import urlencode
-
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.search.payments import flows
@@ -10,8 +8,8 @@ from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
 from chalicelib.platform.access.ownership import Use, may
 from chalicelib.platform.http.negotiation import choose_media_type
-from chalicelib.platform.http.responses import HttpResponse
-from chalicelib.platform.http.view import Call
+from chalicelib.platform.http.responses import HttpResponse, file_part
+from chalicelib.platform.http.view import Call, next_url
 
 _JSON, _CSV = "application/json", "text/csv"
 _NO_REQUEST = "none"  # is not a request id, so that nothing is found
@@ -55,11 +53,6 @@ def _part(call: Call[None, PaymentsQuery], filters: Filters) -> HttpResponse:
     query = call.query
     rows = query.limit if "limit" in query.model_fields_set else MOST_ROWS
     page: Page = flows.page_after(call.services, filters, query.cursor or "", rows, with_requests=False)
-    headers = {"Content-Type": f"{_CSV}; charset=utf-8", "Content-Disposition": 'attachment; filename="payments.csv"'}
-    if page.cursor is not None:
-        given = {name: getattr(query, name) for name in query.model_fields_set}
-        url = f"{call.services.settings.api_url}/v2/payments?{urlencode({**given, 'cursor': page.cursor})}"
-        headers["Link"] = f'<{url}>; rel="next"'
     rows_text = table(page.payments, with_head=not query.cursor)
     mark = "\ufeff" if query.excel == "true" and not query.cursor else ""
-    return HttpResponse(200, mark + rows_text, headers)
+    return file_part(mark + rows_text, _CSV, "payments.csv", next_url(call, "/v2/payments", page.cursor))

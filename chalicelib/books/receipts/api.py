@@ -1,8 +1,8 @@
 """The view of receipts."""
 
+from chalicelib.books.receipts import flows, schemas
+from chalicelib.books.receipts.flows import Paid
 from chalicelib.payments.links.reading import Viewer
-from chalicelib.payments.receipts import flows, schemas
-from chalicelib.payments.receipts.flows import Paid
 from chalicelib.platform.http.view import Call
 from chalicelib.platform.services import Services
 from chalicelib.webhooks.signature_keys.flows import sign_document

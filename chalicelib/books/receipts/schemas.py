@@ -7,11 +7,11 @@ from pydantic import Field
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.books.receipts.flows import Paid
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.payments.events import without_none
 from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.rates.rules import rate_text
-from chalicelib.payments.receipts.flows import Paid
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.rules import amount_text, currency_of, invoice_of

@@ -11,11 +11,11 @@ import pytest
 
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.base.money import BaseUnits
+from chalicelib.books.receipts import flows
+from chalicelib.books.receipts.schemas import Receipt
 from chalicelib.pages.flows import MOST_RECEIPTS
 from chalicelib.payments.links.reading import Viewer, load
 from chalicelib.payments.rates.records import Rate, RateSource
-from chalicelib.payments.receipts import flows
-from chalicelib.payments.receipts.schemas import Receipt
 from chalicelib.payments.requests.records import Request
 from chalicelib.webhooks.signature_keys import flows as signature_keys
 from tests.docs.documents import DOCS

@@ -1,0 +1,1 @@
+"""What bookkeeping needs: receipts of what was paid, and the journal of an account."""

@@ -1,0 +1,1 @@
+"""The journal: double entries of payments and refunds, as they are found."""
