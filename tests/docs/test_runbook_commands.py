@@ -36,6 +36,7 @@ ELSEWHERE = {
     ".venv/bin/python -m infra.admin refuse-payout": "deploy/test_admin.py",
     ".venv/bin/python -m infra.check": "check/test_check.py",
     ".venv/bin/python -m infra.explain": "docs/test_commands.py",
+    ".venv/bin/python -m infra.try_token": "onchain/test_try_token.py",
     ".venv/bin/python -m infra.listen": "webhooks/test_listen.py",
     ".venv/bin/python -m tests.bench.capacity": "deploy/test_capacity.py",
     ".venv/bin/python .local/": "docs/test_use.py",

@@ -47,3 +47,22 @@ def rebasing_token() -> bytes:
         f"{selector} 0x23b872dd EQ @move JUMPI {selector} 0x70a08231 EQ @balance JUMPI :all 0x{2**128:034x} {returns} "
         f":move {shares} {logs} 0x01 {returns} :balance {balance} DUP1 ISZERO @all JUMPI {returns}"
     )
+
+
+def dollar_token(
+    left: str, balance: str = "", symbol: str = "USDC", decimals: int = 6, ending: str = SAYS_TRUE
+) -> bytes:
+    """The code of a token with balances, of which transferFrom(from, to, amount) adds what the words `left` leave on the
+    stack, and that are shown as the words `balance` make them. What was allowed is not asked."""
+    functions = {
+        "move": "23b872dd", "allow": "095ea7b3", "balance": "70a08231", "symbol": "95d89b41", "decimals": "313ce567",
+    }  # fmt: skip
+    jumps = " ".join(f"{_SELECTOR} 0x{selector} EQ @{name} JUMPI" for name, selector in functions.items())
+    takes = "0x44 CALLDATALOAD 0x04 CALLDATALOAD SLOAD SUB 0x04 CALLDATALOAD SSTORE"
+    gives = f"{left} 0x24 CALLDATALOAD SLOAD ADD 0x24 CALLDATALOAD SSTORE"
+    logs = f"{left} PUSH0 MSTORE 0x24 CALLDATALOAD 0x04 CALLDATALOAD {TRANSFER_TOPIC} 0x20 PUSH0 LOG3"
+    stored = f"0x20 PUSH0 MSTORE 0x{len(symbol):02x} 0x20 MSTORE 0x{symbol.encode().hex().ljust(64, '0')} 0x40 MSTORE"
+    return assemble(
+        f"{jumps} STOP :move {takes} {gives} {logs} {ending} :allow {SAYS_TRUE} "
+        f":balance 0x04 CALLDATALOAD SLOAD {balance} {_RETURNS} :symbol {stored} 0x60 PUSH0 RETURN :decimals 0x{decimals:02x} {_RETURNS}"
+    )

@@ -32,6 +32,10 @@ REVIEWED = {
     # Tether bridged by Base's standard bridge, as Base's token list and its verified contract name it.
     "USDT-base": ("USDT", 6, "0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2"),
 }
+# Tokens that were found plain by `python -m infra.try_token`: the block at which, and the holder.
+PLAIN: dict[str, tuple[int, str]] = {}
+LISTED_BEFORE = 53
+"""ERC-20 and TRC-20 tokens that were listed before there was that command."""
 # Symbols that a package writes in another way than the published list.
 OTHER_SYMBOLS = {
     "USDT-arbitrum-one": "USDT0",  # Tether's name for it since 2025; the contract is the same
@@ -125,6 +129,12 @@ def test_one_digit_changed_in_an_address_or_its_decimals_is_noticed_by_packages_
     for wrong in changed(token, "address", "decimals"):
         if wrong.address.lower() != token.address.lower() or wrong.decimals != token.decimals:
             assert problems_with_packages(sources, wrong), wrong
+
+
+def test_a_token_that_is_added_was_found_plain() -> None:
+    ids = {token.id for token in contract_tokens()}
+    assert PLAIN.keys() <= ids
+    assert len(ids - PLAIN.keys()) == LISTED_BEFORE, "Try the new token by infra.try_token, and add it to PLAIN"
 
 
 def test_the_reviewed_tokens_are_in_no_package(sources: dict[str, Any]) -> None:
