@@ -10,13 +10,15 @@ import { Badge, Empty, Failure, Form, Hash, Money, Name, Pages, Table, Title } f
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
+const TABLE = { path: "/v2/payments", part: PART, type: "text/csv", name: "payments.csv", label: "download" };
+const JOURNAL = { path: "/v2/journal", part: 1_000, type: "text/x-beancount", name: "journal.beancount", label: "download.journal" };
 const TYPES = ["direct", "conversion", "crosschain", "recurring"];
 
 /** @param {any} props */
 function Payments({ query: given }) {
   const load = (/** @type {string} */ next) => readPayments(next || query({ ...filtersOf(given), limit: PAGE }));
   return html`
-    <${Title} actions=${html`<${Download} given=${given} />`}>${t("nav.payments")}<//>
+    <${Title} actions=${html`<${Download} given=${given} of=${TABLE} />${isOfJournal(given) && html`<${Download} given=${given} of=${JOURNAL} />`}`}>${t("nav.payments")}<//>
     <${Filters} key=${given.toString()} view="payments" given=${given} names=${FILTERS} choices=${{ type: TYPES }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
       ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
@@ -65,17 +67,20 @@ function Whole({ given }) {
     : html`<${Form} send=${add} label=${t("payments.sums.add")} quiet />`;
 }
 
+/** @param {URLSearchParams} given Whether the journal can be had of what is shown: it has fewer filters. */
+const isOfJournal = (given) => Object.keys(filtersOf(given)).every((name) => ["fromDate", "toDate", "clientId"].includes(name));
+
 /** @param {any} props Downloads what the filters find, all parts as one file. */
-function Download({ given }) {
+function Download({ given, of: { path, part, type, name, label } }) {
   const [problem, setProblem] = useState(/** @type {any} */ (null));
   const [isBusy, setBusy] = useState(false);
   const download = async () => {
     setBusy(true);
     setProblem(null);
     try {
-      const parts = await readParts(query({ ...filtersOf(given), limit: PART }));
-      const url = URL.createObjectURL(new Blob(parts, { type: "text/csv" }));
-      Object.assign(document.createElement("a"), { href: url, download: "payments.csv" }).click();
+      const parts = await readParts(path, query({ ...filtersOf(given), limit: part }), type);
+      const url = URL.createObjectURL(new Blob(parts, { type }));
+      Object.assign(document.createElement("a"), { href: url, download: name }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch (thrown) {
       setProblem(thrown);
@@ -83,17 +88,17 @@ function Download({ given }) {
     setBusy(false);
   };
   return html`
-    <button type="button" class="quiet" disabled=${isBusy} onClick=${download}>${t(isBusy ? "busy" : "download")}</button>
+    <button type="button" class="quiet" disabled=${isBusy} onClick=${download}>${t(isBusy ? "busy" : label)}</button>
     ${problem && html`<${Failure} problem=${problem} />`}
   `;
 }
 
-/** @param {string} first The query string of the first part; throws if there are more than the browser should hold. */
-async function readParts(first) {
+/** @param {string} path @param {string} first The query string of the first part. @param {string} type Throws if there are more parts than the browser should hold. */
+async function readParts(path, first, type) {
   const parts = [];
   for (let search = first; search; ) {
     if (parts.length === MOST_PARTS) throw tooMany();
-    const response = await respond("GET", `/v2/payments${search}`, { headers: { accept: "text/csv" } });
+    const response = await respond("GET", `${path}${search}`, { headers: { accept: type } });
     parts.push(await response.text());
     const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
     search = next ? new URL(next, location.href).search : "";

@@ -5,6 +5,8 @@ import io
 from collections.abc import Callable
 
 import pytest
+from beancount import loader
+from beancount.core import data
 from playwright.sync_api import expect
 
 from chalicelib.webhooks import publisher
@@ -108,6 +110,12 @@ def exports(ann: Person, shop: Purse) -> None:
     lines = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert sorted(each["amount"].lstrip("'") for each in lines) == ["-6.25", "12.5"]
     assert shop.address in {each["payee"] for each in lines}
+    with ann.page.expect_download() as download:
+        ann.click("Download for Beancount")
+    transactions, errors, _ = loader.load_string(download.value.path().read_text())
+    assert errors == [] and [each.tags for each in transactions if isinstance(each, data.Transaction)] == [{"payment"}, {"refund"}]
+    ann.at("/payments?reference=INV-7").sees("Sum of the 2 shown")
+    expect(ann.page.get_by_role("button", name="Download for Beancount")).to_have_count(0)
 
 
 def test_the_language_of_mails_is_chosen_and_why_an_address_gets_none_is_said(new_person: NewPerson) -> None:
