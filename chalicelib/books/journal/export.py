@@ -16,7 +16,7 @@ COLUMNS = (
     "network", "txHash", "payer", "payee",
 )  # fmt: skip
 BEANCOUNT_HEAD = """option "title" "Payments"
-option "inferred_tolerance_default" "*:0.00000001"
+option "inferred_tolerance_default" "*:0.000001"
 plugin "beancount.plugins.auto_accounts"
 """
 """The tolerance is for a total price, which Beancount divides and multiplies again. Accounts are declared at their
