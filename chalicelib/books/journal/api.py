@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from chalicelib.books.journal.export import beancount, table
 from chalicelib.books.journal.rules import Entry, entry_of
 from chalicelib.books.journal.schemas import EntryAnswer, JournalPage, JournalQuery
-from chalicelib.books.journal.export import beancount, table
 from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.platform.http.negotiation import choose_media_type

@@ -1,7 +1,5 @@
 """The journal as text: in the language of Beancount, and as CSV with a line for each posting."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable
 
@@ -9,7 +7,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.books.journal.rules import Entry, Posting
 from chalicelib.books.journal.schemas import kind_of, signed_amount
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.payments.search.payments.export import inert
+from chalicelib.payments.search.payments.export import inert, write_csv
 
 COLUMNS = (
     "entryId", "kind", "timestamp", "account", "amount", "currency", "value", "entryCurrency", "requestId", "reference",
@@ -26,14 +24,8 @@ _BREAKS = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+")
 
 def table(entries: Iterable[Entry], with_head: bool) -> str:
     """CSV with a line for each posting; the entries of lines are told apart by `entryId`."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    if with_head:
-        writer.writerow(COLUMNS)
-    for entry in entries:
-        for posting in entry.postings:
-            writer.writerow(_row(entry, posting))
-    return text.getvalue()
+    rows = (_row(entry, posting) for entry in entries for posting in entry.postings)
+    return write_csv(rows, COLUMNS if with_head else ())
 
 
 def beancount(entries: Iterable[Entry], with_head: bool) -> str:

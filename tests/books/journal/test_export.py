@@ -10,9 +10,9 @@ import pytest
 from beancount import loader
 from beancount.core import amount, data
 
+from chalicelib.books.journal.export import COLUMNS, beancount, commodity, table
 from chalicelib.books.journal.rules import Entry, entry_of
 from chalicelib.books.journal.schemas import signed_amount
-from chalicelib.books.journal.export import COLUMNS, beancount, commodity, table
 from chalicelib.chains.catalogue.tokens import find_tokens
 from tests.books.journal.test_rules import random_payments
 from tests.support.rehearsed import few

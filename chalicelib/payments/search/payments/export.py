@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
@@ -35,13 +36,15 @@ def table(payments: Iterable[Payment], with_head: bool) -> str:
     `rate` is what of the payment currency one invoice unit was, `usdRate` what one unit of the payment currency was in
     US dollars. `statedAmount` is what a payment says itself, if less arrived. What is not known is empty.
     """
+    named = (zip(COLUMNS, _row(payment), strict=True) for payment in payments)
+    rows = ([cell if column in _AMOUNTS else inert(cell) for column, cell in cells] for cells in named)
+    return write_csv(rows, COLUMNS if with_head else ())
+
+
+def write_csv(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Lines of CSV (RFC 4180), the names of the columns first if they are given."""
     text = io.StringIO()
-    writer = csv.writer(text)
-    if with_head:
-        writer.writerow(COLUMNS)
-    for payment in payments:
-        cells = zip(COLUMNS, _row(payment), strict=True)
-        writer.writerow([cell if column in _AMOUNTS else inert(cell) for column, cell in cells])
+    csv.writer(text).writerows(chain([head] if head else (), rows))
     return text.getvalue()
 
 
