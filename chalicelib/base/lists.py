@@ -12,7 +12,7 @@ LISTS = {
         "by_account", "by_client", "by_status", "by_payer", "by_payee", "by_reference", "by_tx", "by_source_tx",
         "by_request", "by_network", "by_type", "by_currency", "by_invoice",
     ),
-    WEBHOOKS: ("by_account", "by_kind", "by_request"),
+    WEBHOOKS: ("by_account", "by_kind", "by_request", "by_mispayment"),
 }
 """The indexes of each table that hold the lists of accounts. A record is in those that its `listed` names.
 

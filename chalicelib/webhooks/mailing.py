@@ -17,7 +17,7 @@ from chalicelib.mail.records import Choices, MailKind
 from chalicelib.mail.rules import Draft
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.services import Services
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.records import MISPAID, Event
 
 KINDS = {
     "payment.confirmed": MailKind.PAYMENT,
@@ -28,8 +28,6 @@ KINDS = {
 }
 """The kinds of events that a mail tells of, and which of the two choices of an account each belongs to."""
 EACH_DAY = Limit(of_account=1000)
-_NOTABLE = ("late", "over")
-"""The labels with which a payment needs attention, too."""
 _LABELS = {
     "amount": "label.amount",
     "network": "label.network",
@@ -55,7 +53,7 @@ def mailing(services: Services) -> Mailing:
             known[event.account_id] = _readers(services, event.account_id)
         choices, account, addresses = known[event.account_id]
         body: dict[str, Any] = {} if event.person_id else json.loads(event.body)  # that about a person is sealed
-        notable = [label for label in _NOTABLE if kind is MailKind.PAYMENT and label in body.get("labels", ())]
+        notable = [label for label in MISPAID if kind is MailKind.PAYMENT and label in body.get("labels", ())]
         if notable and choices.wants(MailKind.ATTENTION):
             kind = MailKind.ATTENTION
         if choices.wants(kind):

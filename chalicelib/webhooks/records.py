@@ -1,5 +1,6 @@
 """Stored record: events, which are the outbox."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -11,6 +12,8 @@ from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
 EVENTS = "EVENT"
 """The kind of the lists of events."""
 EVENT_RETENTION = timedelta(days=30)
+MISPAID = ("late", "over")
+"""The labels of a payment that completes its request, and somebody has to look at all the same."""
 
 
 def message_group(account_id: str, is_public: bool) -> str:
@@ -69,8 +72,19 @@ class Event(Record):
             yield each.kind, each.body or self.body.replace(begin, f'{{"event":"{each.kind}"', 1)
 
     @property
+    def is_mispayment(self) -> bool:
+        """Whether it is of a transfer that was not owed or does not count, or of a payment that completed its request
+        too late or by too much."""
+        if self.kind == "payment.unexpected":
+            return bool(json.loads(self.body).get("status") != "reversed")
+        labels = json.loads(self.body).get("labels", ()) if self.kind == "payment.confirmed" else ()
+        return not {*MISPAID}.isdisjoint(labels)
+
+    @property
     def listed(self) -> Mapping[str, str]:
-        return lists(self.account_id, EVENTS, {"by_kind": self.kind, "by_request": self.request_id})
+        mispaid = "true" if self.is_mispayment else None
+        values = {"by_kind": self.kind, "by_request": self.request_id, "by_mispayment": mispaid}
+        return lists(self.account_id, EVENTS, values)
 
     @property
     def listed_at(self) -> str:

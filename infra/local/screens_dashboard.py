@@ -210,6 +210,8 @@ def _answer_call(route: Route, answers: Answers) -> None:
     for field, records, filtered in (("kind", "events", "list_events"), ("status", "requests", "list_requests")):
         if name == filtered and (wanted := parse_qs(url.query).get(field)):
             known = {**known, records: [each for each in known[records] if each[field] in wanted]}
+    if name == "list_events" and "mispaid" in url.query:
+        known = {**known, "events": [each for each in known["events"] if "labels" in each["body"]]}
     if name == "look_up_secure_payment" and "requestId" in url.query:  # one link, as the example has it
         known = {**_examples()[name], "status": "pending"}
     if known is None:

@@ -11,6 +11,7 @@ import pytest
 from tests.bench import capacity, growth
 from tests.bench.ceilings import FACTS
 from tests.bench.steps import asked_for_a_payment, idle_networks, payment_steps
+from tests.fakes.world import PREFIX
 from tests.support.rehearsed import rehearsed
 
 pytestmark = pytest.mark.xdist_group("costs")  # the calls of a payment are counted once in a process
@@ -115,3 +116,8 @@ def test_a_payment_takes_two_thirds_of_the_units_that_it_took() -> None:
     steps = payment_steps()
     assert sum(step.units.writes * step.times for step in steps) < 138  # 137.31
     assert sum(step.units.reads * step.times for step in steps) < 34  # 33.56
+
+
+def test_the_list_of_mispayments_takes_nothing_of_a_payment_that_is_as_it_was_asked_for() -> None:
+    places = {place for step in payment_steps() for place, _ in step.units.partitions}
+    assert f"{PREFIX}-webhooks by_kind" in places and f"{PREFIX}-webhooks by_mispayment" not in places

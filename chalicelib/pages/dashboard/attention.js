@@ -1,16 +1,10 @@
 // What events tell that somebody has to look at: payments that are not as asked for, and webhooks that fail; and whether that is over.
 
-const MISPAID = ["late", "over"];
-const SHOWN_LATE_MS = 7 * 86_400_000;
 /** @param {{ status: number | null }} attempt Whether the receiver works: it may refuse what it was sent. */
 const isAnswer = ({ status }) => status !== null && status < 500 && status !== 429;
 
 /** @param {any} event Whether it tells of a payment that came late and is as asked for else. It counts: nothing is left to be done. */
 export const isOnlyLate = ({ body }) => (body.labels ?? []).join() === "late";
-
-/** @param {any} event Whether it tells of a payment that completed its request by too much, or too late in the last week. */
-export const isMispaid = ({ body, createdAt }) =>
-  (body.labels ?? []).some((/** @type {string} */ label) => MISPAID.includes(label)) && !(isOnlyLate({ body }) && Date.parse(createdAt) < Date.now() - SHOWN_LATE_MS);
 
 /** @param {any} event @param {any[]} refunds Whether one of these events of refunds is of what the event tells of: of its request, later, and of the whole amount or of what was too much. Of a payment that was converted these are not known in its token, so any amount counts. */
 export function isReturned({ body, createdAt }, refunds) {

@@ -5,7 +5,7 @@ import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments, readUnreturned } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isMispaid } from "./attention.js";
+import { failing, hasAnswered, isOnlyLate } from "./attention.js";
 import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
@@ -22,8 +22,8 @@ function Home() {
   `;
 }
 
-/** @param {string} kind @param {Record<string, string | number>} [wanted] @returns {Promise<any[]>} The newest events of a kind. */
-const eventsOf = (kind, wanted = {}) => call("GET", `/v1/webhook/events${query({ kind, limit: MANY, ...wanted })}`).then(({ events }) => events);
+/** @param {Record<string, string>} wanted @returns {Promise<any[]>} The newest events that are wanted. */
+const eventsOf = (wanted) => call("GET", `/v1/webhook/events${query({ ...wanted, limit: MANY })}`).then(({ events }) => events);
 
 /** @param {string} status @returns {Promise<any[]>} The newest requests in a state that somebody has to look at, and how many more there are. */
 async function requestsOf(status) {
@@ -53,16 +53,15 @@ async function pendingChanges() {
   return found;
 }
 
-/** Payments that were not owed, too late or too much, and that no refund has returned; those that completed a request for a week. */
+/** Payments that were not owed, too late or too much, and that no refund has returned; those that were only late for a week. */
 async function mispaid() {
-  const week = { fromDate: new Date(Date.now() - WEEK_MS).toISOString() };
-  const [unexpected, confirmed] = await Promise.all([eventsOf("payment.unexpected"), eventsOf("payment.confirmed", week)]);
-  return readUnreturned([...unexpected.filter(({ body }) => body.status !== "reversed"), ...confirmed.filter(isMispaid)]);
+  const events = await eventsOf({ mispaid: "true" });
+  return readUnreturned(events.filter((each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
 }
 
 /** Webhooks that have failed for an hour and have not answered since, unless somebody has turned them off. */
 async function failingWebhooks() {
-  const events = await eventsOf("webhook.failing");
+  const events = await eventsOf({ kind: "webhook.failing" });
   if (events.length === 0) return [];
   const known = failing(events, await call("GET", "/v1/webhook"));
   const read = known.slice(0, SHOWN).map(({ id }) => call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries`)); // of those that are named

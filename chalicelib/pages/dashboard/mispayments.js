@@ -6,20 +6,19 @@ import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
 import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isMispaid, isOnlyLate } from "./attention.js";
+import { isOnlyLate } from "./attention.js";
 import { readUnreturned } from "./payment_rows.js";
 import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
-const [PAGE, MANY] = [25, 100];
+const PAGE = 25;
 const WITH_REFUND = ["duplicate", "wrong_token", "over"];
 
-/** @param {string} kind @param {number} limit @param {(event: any) => boolean} [isWanted] Loads a page of the events of a kind, each with whether a refund has returned what it tells of. */
-const events = (kind, limit, isWanted = () => true) => async (/** @type {string} */ cursor) => {
-  const { events: found, nextCursor } = await call("GET", `/v1/webhook/events${query({ kind, limit, cursor })}`);
-  const rows = found.filter(isWanted);
-  const left = await readUnreturned(rows);
-  return { rows: rows.map((/** @type {any} */ each) => ({ ...each, isReturned: !left.includes(each) })), next: nextCursor };
-};
+/** @param {string} cursor Loads a page of the transfers that were not as asked for, each with whether a refund has returned it. */
+async function readTransfers(cursor) {
+  const { events, nextCursor } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: PAGE, cursor })}`);
+  const left = await readUnreturned(events);
+  return { rows: events.map((/** @type {any} */ each) => ({ ...each, isReturned: !left.includes(each) })), next: nextCursor };
+}
 
 /** @param {any} props One thing to do as a button, and others behind it. */
 const Choices = ({ first, others }) => {
@@ -32,26 +31,17 @@ const Choices = ({ first, others }) => {
   `;
 };
 
-/** The three lists, each read by pages of its own. */
-function Mispayments() {
-  return html`
-    <${Title}>${t("nav.mispayments")}<//>
-    <p class="hint">${t("mispayments.text")}</p>
-    <${Parts} />
-    <section class="list" aria-labelledby="unexpected"><h2 id="unexpected">${t("mispayments.unexpected")}</h2>
-      <${Pages} load=${events("payment.unexpected", PAGE)} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.unexpected.none")}</p>`}>
-        ${(/** @type {any[]} */ rows) => html`<${Transfers} caption=${t("mispayments.unexpected")} rows=${rows} />`}
-      <//>
-    </section>
-    <section class="list" aria-labelledby="labelled"><h2 id="labelled">${t("mispayments.labelled")}</h2>
-      <${Pages} load=${events("payment.confirmed", MANY, isMispaid)} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}>
-        ${(/** @type {any[]} */ rows) => rows.length
-          ? html`<${Transfers} caption=${t("mispayments.labelled")} rows=${rows} />`
-          : html`<p class="quietly">${t("mispayments.labelled.none")}</p>`}
-      <//>
-    </section>
-  `;
-}
+/** The two lists, each read by pages of its own. */
+const Mispayments = () => html`
+  <${Title}>${t("nav.mispayments")}<//>
+  <p class="hint">${t("mispayments.text")}</p>
+  <${Parts} />
+  <section class="list" aria-labelledby="transfers"><h2 id="transfers">${t("mispayments.transfers")}</h2>
+    <${Pages} load=${readTransfers} deps=${[]} empty=${html`<p class="quietly">${t("mispayments.transfers.none")}</p>`}>
+      ${(/** @type {any[]} */ rows) => html`<${Transfers} rows=${rows} />`}
+    <//>
+  </section>
+`;
 
 /** Requests of which a part is paid: asked for the rest while their link can be paid, else accepted. */
 function Parts() {
@@ -110,16 +100,16 @@ function RestOf({ id }) {
 }
 
 /** @param {any} props Transfers that events tell of. */
-const Transfers = ({ caption, rows }) => html`
+const Transfers = ({ rows }) => html`
   <${Table}
-    caption=${caption}
+    caption=${t("mispayments.transfers")}
     heads=${[t("time"), t("mispayments.why"), t("amount"), t("reference"), t("transaction"), t("actions")]}
     rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
       html`<${Link} view="request" id=${row.body.requestId}>${time(row.createdAt)}<//>`,
       html`<${Badge} kind="warn">${(row.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", ")}<//>`,
       html`<${Money} of=${row.body.receivedAmount ?? row.body.amount} currency=${row.body.receivedAmount ? row.body.paymentCurrency : row.body.currency} />`,
       html`<${Name} of=${row.body.reference ?? t("none")} />`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
-      row.body.status === "reversed" ? word("label", "reversed") : row.isReturned ? html`<${Badge} kind="good">${t("refunded")}<//>`
+      row.isReturned ? html`<${Badge} kind="good">${t("refunded")}<//>`
         : isOnlyLate(row) ? t("mispayments.counts") : html`<${TransferChoices} of=${row.body} />`,
     ] }))}
   />

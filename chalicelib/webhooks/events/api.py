@@ -9,7 +9,7 @@ from chalicelib.webhooks.sealed_bodies import body_of
 
 def list_events(call: Call[None, schemas.EventsQuery]) -> schemas.EventsPage:
     query = call.query
-    values = {"by_request": query.requestId, "by_kind": query.kind}
+    values = {"by_request": query.requestId, "by_mispayment": query.mispaid, "by_kind": query.kind}
     wanted = Listing(call.caller.account_id, EVENTS, values, query.first, query.last)
     page = page_after(call.services.store, Event, wanted, query.cursor, query.limit)
     events = [schemas.EventAnswer.of(each, body_of(call.services, each)) for each in page.records]

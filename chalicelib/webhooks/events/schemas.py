@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -26,6 +26,11 @@ _EventsLimit = Annotated[Limit, Field(description="Events on a page")]
 class EventsQuery(Dated):
     kind: _Kind = None
     requestId: _RequestId = None
+    mispaid: Literal["true"] | None = Field(
+        None,
+        description="true: only payment.unexpected, unless it is reversed, and payment.confirmed with the label late "
+        "or over",
+    )
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="nextCursor of the page before")
     limit: _EventsLimit = 20
 

@@ -162,8 +162,6 @@ def test_what_does_not_change_is_read_again_ever_later_and_a_delivery_once_its_n
 
 
 def test_a_payment_is_looked_at_until_what_was_too_much_of_it_is_returned() -> None:
-    labels: tuple[list[str] | None, ...] = (["over"], ["late"], ["over", "late"], ["under"], [], None)
-    assert asked("isMispaid", *({"body": {"labels": each}} for each in labels)) == [True, True, True, False, False, False]
     over = {"requestId": "01ab", "amount": "14", "excessAmount": "2"}
     extra = {"requestId": "01ab", "amount": "0", "receivedAmount": "5"}
     converted = {"requestId": "01ab", "amount": "14", "excessAmount": "2", "convertedAmountSource": "13"}

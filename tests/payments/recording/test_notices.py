@@ -12,9 +12,10 @@ from chalicelib.payments.recording.notices import MAX_A_DAY
 from chalicelib.payments.recording.unmatched import LARGEST_PER_TOKEN, MAX_PER_KIND, UnmatchedKind
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
 from chalicelib.platform.access.modes import Mode
+from chalicelib.platform.storage.pages import Listing
 from chalicelib.webhooks.endpoints import flows as endpoints
 from chalicelib.webhooks.endpoints.records import Choices
-from chalicelib.webhooks.records import Event
+from chalicelib.webhooks.records import EVENTS, Event
 from tests.fakes.event_bodies import assert_is_described
 from tests.fakes.memory_store import MemoryStore
 from tests.fakes.world import World
@@ -54,6 +55,13 @@ class Shop:
         return list(self.store.all(UnmatchedTransfer))
 
     @property
+    def mispayments(self) -> list[dict[str, Any]]:
+        """Of those, what the list of mispayments has."""
+        listing = Listing(self.world.account_id, EVENTS, {"by_mispayment": "true"})
+        found = self.store.newest(Event, listing.span, 100).records
+        return [json.loads(each.body) for each in sorted(found, key=lambda each: each.event_id)]
+
+    @property
     def labels(self) -> list[tuple[str, list[str]]]:
         return [(body["event"].removeprefix("payment."), body["labels"]) for body in self.notified]
 
@@ -70,6 +78,7 @@ def test_payments_that_are_told_say_what_is_not_as_it_was_asked_for(shop: Shop) 
     exact = Shop()
     exact.pay()
     assert exact.labels == [("confirmed", [])]
+    assert (shop.mispayments, exact.mispayments) == (shop.notified[1:], [])
 
 
 def test_what_is_paid_after_the_links_expiry_is_late(shop: Shop) -> None:
@@ -78,6 +87,7 @@ def test_what_is_paid_after_the_links_expiry_is_late(shop: Shop) -> None:
     shop.pay(1)
     shop.pay(token=FUSDT)
     assert shop.labels == [("partial", ["under", "late"]), ("confirmed", ["late"]), ("unexpected", ["wrong_token", "late"])]
+    assert shop.mispayments == shop.notified[1:]
 
 
 def test_a_payment_of_a_paid_request_is_told_by_its_own_event(shop: Shop) -> None:
@@ -168,6 +178,7 @@ def test_what_a_fork_removes_is_corrected_and_told_again_if_it_comes_back(shop: 
         ("payment.unexpected", ["duplicate"], "reversed"),
         ("payment.unexpected", ["wrong_token"], "reversed"),
     ]
+    assert shop.mispayments == shop.notified[1:3]
     shop.world.advance(1)
     for old in removed:
         shop.world.chain.mine()

@@ -1,5 +1,6 @@
 """Lists of links, requests and events over HTTP."""
 
+import json
 from typing import Any
 from urllib.parse import urlencode
 
@@ -196,3 +197,33 @@ def test_events_are_listed_by_kind_and_date(new_shop: Shop) -> None:
     following = get(new_shop, "/v1/webhook/events", kind="payment.partial", cursor=partial["nextCursor"]).json
     assert (len(following["events"]), following["nextCursor"]) == (1, None)
     assert new_shop.get("/v1/webhook/events").status == 401
+
+
+def test_mispayments_are_listed_by_kind_request_and_date_too_and_nothing_else_with_them(new_shop: Shop) -> None:
+    def write(kind: str, request_id: str | None = None, **body: Any) -> str:
+        services = running()
+        event_id = ids.ulid(services.clock(), services.entropy)
+        text = json.dumps({"event": kind, **body})
+        services.store.write(Event(event_id, kind, new_shop.account_id, None, text, services.clock(), False, request_id=request_id))
+        return event_id
+
+    over, late = write("payment.confirmed", labels=["over"]), write("payment.confirmed", "01A", labels=["late"])
+    wrong = write("payment.unexpected", "01A", labels=["wrong_token"], status="confirmed")
+    write("payment.unexpected", "01A", labels=["duplicate"], status="reversed")
+    for _ in range(3):
+        write("payment.confirmed", "01A", labels=[])
+    write("payment.partial", "01A", labels=["under", "late"])
+
+    def found(**query: Any) -> set[str]:
+        return {each["id"] for each in get(new_shop, "/v1/webhook/events", mispaid="true", **query).json["events"]}
+
+    assert found() == {over, late, wrong}
+    assert found(kind="payment.confirmed") == {over, late}
+    assert found(requestId="01A") == {late, wrong}
+    assert found(requestId="01A", kind="payment.unexpected") == {wrong}
+    assert found(toDate="2026-01-01T00:00:00Z") == set()
+    first = get(new_shop, "/v1/webhook/events", mispaid="true", limit=2).json
+    following = get(new_shop, "/v1/webhook/events", mispaid="true", cursor=first["nextCursor"]).json
+    assert [len(each["events"]) for each in (first, following)] == [2, 1] and following["nextCursor"] is None
+    for refused in ({"mispaid": "false"}, {"cursor": first["nextCursor"]}):
+        assert get(new_shop, "/v1/webhook/events", **refused).status == 400

@@ -77,6 +77,8 @@ def shown(services: Services) -> dict[str, Any]:
     for cls, kind in ((Link, LINKS), (Request, REQUEST), (Event, EVENTS)):
         listed = page_after(services.store, cls, Listing("acct", kind, {}), None, 100).records  # type: ignore[type-abstract]
         found[kind] = [each.listed_at for each in listed]  # type: ignore[attr-defined]
+    mispaid = page_after(services.store, Event, Listing("acct", EVENTS, {"by_mispayment": "true"}), None, 100).records
+    found["mispaid"] = [each.event_id for each in mispaid]
     return found
 
 
@@ -85,7 +87,7 @@ def before(world: World) -> dict[str, Any]:
     """The lists as they are kept from the beginning; then they are taken from the items."""
     history(world)
     lists = shown(world.services)
-    assert lists["type"] and lists["REQUEST"] and len(set(lists["REQUEST"])) == len(lists["REQUEST"])
+    assert lists["type"] and lists["mispaid"] and lists["REQUEST"] and len(set(lists["REQUEST"])) == len(lists["REQUEST"])
     aged(world)
     assert not any(shown(world.services).values())
     return lists
