@@ -5,7 +5,7 @@ import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments, readUnreturned } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isOnlyLate } from "./attention.js";
+import { isOnlyLate } from "./attention.js";
 import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
@@ -21,9 +21,6 @@ function Home() {
     <${Days} />
   `;
 }
-
-/** @param {Record<string, string>} wanted @returns {Promise<any[]>} The newest events that are wanted. */
-const eventsOf = (wanted) => call("GET", `/v1/webhook/events${query({ ...wanted, limit: MANY })}`).then(({ events }) => events);
 
 /** @param {string} status @returns {Promise<any[]>} The newest requests in a state that somebody has to look at, and how many more there are. */
 async function requestsOf(status) {
@@ -55,19 +52,12 @@ async function pendingChanges() {
 
 /** Payments that were not owed, too late or too much, and that no refund has returned; those that were only late for a week. */
 async function mispaid() {
-  const events = await eventsOf({ mispaid: "true" });
-  return readUnreturned(events.filter((each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
+  const { events } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: MANY })}`);
+  return readUnreturned(events.filter((/** @type {any} */ each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
 }
 
-/** Webhooks that have failed for an hour and have not answered since, unless somebody has turned them off. */
-async function failingWebhooks() {
-  const events = await eventsOf({ kind: "webhook.failing" });
-  if (events.length === 0) return [];
-  const known = failing(events, await call("GET", "/v1/webhook"));
-  const read = known.slice(0, SHOWN).map(({ id }) => call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries`)); // of those that are named
-  const pages = await Promise.all(read);
-  return known.filter(({ at }, number) => number >= SHOWN || !hasAnswered(pages[number].deliveries, at));
-}
+/** Webhooks that have failed for an hour, until they answer or somebody turns them off. */
+const failingWebhooks = async () => (await call("GET", "/v1/webhook")).filter((/** @type {any} */ each) => each.failingSince);
 
 /** Networks on which the service's own account has too little for gas; none for roles that are not told. */
 const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
@@ -83,7 +73,7 @@ async function attention() {
     })),
     ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: () => t("attention.gas", { network: networkName(network) }), view: "status" })),
     ...changes.map((each) => ({ key: each.id, text: () => t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
-    ...firstOf(webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })), "webhooks"),
+    ...firstOf(webhooks.map((/** @type {any} */ { id, url, failingSince }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at: failingSince })), "webhooks"),
     ...firstOf(paid.map((each) => ({
       key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
       text: () => t("attention.unexpected", {
