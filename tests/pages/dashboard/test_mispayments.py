@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.people.records import Role
@@ -185,6 +185,25 @@ def test_home_asks_no_more_often_however_much_needs_attention(stack: Stack, new_
     assert [each for each in found if each.startswith("and ")] == ["and 4 more in Webhooks", "and 20 more in Mispayments"]
     assert sum("payment.refunded" in url for url in asked) == 2, "120 refunds are two pages"
     assert len(asked) == 4, "and one call each for mispayments and webhooks"
+
+
+def test_home_shows_each_kind_once_it_is_there_and_says_which_one_could_not_be_read(stack: Stack, new_person: NewPerson) -> None:
+    person, waiting = new_person().register(), list[Route]()
+    fail_webhook(stack, person, "http://127.0.0.1:9999/hook")
+    StoredEvents(stack, person).of("payment.unexpected", requestId="01INV-1", reference="INV-1", labels=["duplicate"])
+    person.page.route("**/v1/webhook/events*", lambda route: waiting.append(route))
+    person.page.route("**/v1/webhook", lambda route: route.fulfill(status=503, json={"message": "x"}))
+    card = person.at().page.locator("[aria-labelledby=attention]")
+    expect(card.locator(".note.bad")).to_contain_text("Webhooks: The service has a problem")
+    expect(card).to_contain_text("Loading…")
+    person.page.unroute("**/v1/webhook")
+    card.get_by_role("button", name="Try again").click()
+    failing, twice = "A webhook has failed for an hour or more: http://127.0.0.1:9999/hook", "A payment was not as asked for: Paid twice (INV-1)"
+    expect(card.locator("li a")).to_have_text([failing])
+    expect(card).to_contain_text("Loading…")
+    waiting.pop().continue_()
+    expect(card.locator("li a")).to_have_text([failing, twice])
+    expect(card.locator(".note, .loading")).to_have_count(0)
 
 
 def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, new_person: NewPerson) -> None:
