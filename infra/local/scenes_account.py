@@ -145,6 +145,7 @@ _WEBHOOKS = [
         "isActive": True,
         "events": ["payment.*", "webhook.failing"],
         "createdAt": ago(days=30),
+        "failingSince": ago(hours=3),
     },
     {"id": "01cd", "url": "https://ledger.example/in", "isActive": False, "events": ["*"], "createdAt": ago(days=12)},
 ]

@@ -207,7 +207,6 @@ POPULATED: Answers = {
             _mispaid(5, "payment.confirmed", "over", "late"),
             _mispaid(6, "payment.unexpected", "duplicate", requestId="01ac"),
             _event(7, "payment.refunded", requestId="01ac", refundAmount="60"),
-            _event(3, "webhook.failing", webhookId="01ab"),
         ],
         "nextCursor": None,
     },

@@ -2,15 +2,19 @@
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.base.timestamps import iso
 from chalicelib.webhooks import kinds
+from chalicelib.webhooks.circuits.rules import LONG
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS
 from tests.fakes.world import PREFIX
 from tests.support.api import Configured
 from tests.support.client import Api, Reply, Shop, stored
+from tests.support.failing_webhooks import store_failing
 from tests.support.opened import by_session
 from tests.support.running import running
 
@@ -83,8 +87,8 @@ def test_registering_shows_the_secret_once_and_never_again(new_shop: Shop) -> No
     assert re.fullmatch(r"[0-9a-f]{64}", body["secret"])
     assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{26}", body["id"])
     (webhook,) = listed(new_shop)
-    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "confirmed", "httpSignature", "createdAt"}
-    assert (webhook["id"], webhook["url"], webhook["isActive"]) == (body["id"], URL, True)
+    assert set(webhook) == {"id", "url", "isActive", "events", "clientId", "createdWith", "confirmed", "httpSignature", "createdAt", "failingSince"}
+    assert (webhook["id"], webhook["url"], webhook["isActive"], webhook.pop("failingSince")) == (body["id"], URL, True, None)
     assert (webhook["events"], webhook["clientId"], webhook["createdWith"]) == (["*"], new_shop.client_id, "clientId")
     toggled = new_shop.send("PUT", f"/v1/webhook/{body['id']}")
     assert toggled.json == {**webhook, "isActive": False}
@@ -216,6 +220,17 @@ def test_loopback_is_accepted_where_the_setting_allows_it_and_nothing_else_priva
 
 
 # --- listing, switching, deleting ---
+
+
+def test_a_listed_webhook_says_since_when_it_fails_unless_it_is_off(new_shop: Shop) -> None:
+    bodies = [{"url": f"{URL}/{each}"} for each in range(3)]
+    ids = [new_shop.api.request("POST", "/v1/webhook", body, new_shop.by_key).json["id"] for body in bodies]
+    since = running().clock() - LONG
+    for webhook_id, began in zip(ids, (since, since + timedelta(minutes=1)), strict=False):
+        store_failing(webhook_id, new_shop.account_id, began)
+    assert [each["failingSince"] for each in listed(new_shop, new_shop.by_key)] == [iso(since), None, None]
+    new_shop.api.request("PUT", f"/v1/webhook/{ids[0]}", {"isActive": False}, new_shop.by_key)
+    assert [each["failingSince"] for each in listed(new_shop, new_shop.by_key)] == [None] * 3
 
 
 def test_webhooks_are_listed_in_the_order_of_their_creation(new_shop: Shop) -> None:
@@ -391,6 +406,7 @@ def test_a_session_finds_the_webhooks_of_its_client_ids_without_naming_them(new_
     assert [webhook["clientId"] for webhook in found] == [body.get("clientId") for body in bodies]
     for id, webhook in zip(ids, found, strict=True):
         changed = as_session(new_shop, session, "PUT", f"/{id}", {"isActive": False, "events": ["payment.*"]}).json
+        webhook.pop("failingSince")
         assert changed == {**webhook, "isActive": False, "events": ["payment.*"]}
         assert as_session(new_shop, session, "GET", f"/{id}/deliveries").json == {"deliveries": [], "nextCursor": None}
         assert as_session(new_shop, session, "DELETE", f"/{id}").json == {"id": id, "deleted": True}

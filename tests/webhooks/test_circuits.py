@@ -12,6 +12,7 @@ from chalicelib.webhooks.circuits.rules import (
     DRAIN_FOR,
     DRAIN_PAUSE,
     FIRST_PROBE,
+    LONG,
     LONGEST_PAUSE,
     OPEN_AFTER,
     OPEN_AFTER_DELIVERIES,
@@ -23,6 +24,7 @@ from chalicelib.webhooks.circuits.rules import (
     after_success,
     begin_probe,
     close,
+    failing_since,
     is_alive,
     new_circuit,
     pause,
@@ -153,6 +155,16 @@ def test_one_that_is_closed_because_nothing_waits_opens_again_with_the_next_fail
     circuit = close(opened(), START + timedelta(minutes=1))
     assert route(circuit, START) is Route.ATTEMPT_IN_SLOW_LANE
     assert after_failure(circuit, "next", False, START + timedelta(hours=1)).state is CircuitState.OPEN
+
+
+def test_a_webhook_is_failing_once_every_attempt_has_failed_for_an_hour_until_one_succeeds() -> None:
+    later = START + LONG
+    for circuit in (opened(), begin_probe(opened(), later), close(opened(), later)):
+        assert (failing_since(circuit, later - timedelta(seconds=1)), failing_since(circuit, later)) == (None, START)
+        assert failing_since(after_success(circuit, later), later) is None
+        assert failing_since(replace(circuit, is_public=True), later) is None, "anybody may register it"
+    assert failing_since(None, later) is None
+    assert failing_since(failed(NEW, OPEN_AFTER_DELIVERIES - 1), later) is None, "too few deliveries"
 
 
 def test_a_merchant_may_ask_for_the_probe_now() -> None:

@@ -5,8 +5,8 @@ import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments, readUnreturned } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { failing, hasAnswered, isOnlyLate } from "./attention.js";
-import { Badge, Empty, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
+import { isOnlyLate } from "./attention.js";
+import { Badge, Empty, Failure, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
 const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
@@ -22,18 +22,15 @@ function Home() {
   `;
 }
 
-/** @param {Record<string, string>} wanted @returns {Promise<any[]>} The newest events that are wanted. */
-const eventsOf = (wanted) => call("GET", `/v1/webhook/events${query({ ...wanted, limit: MANY })}`).then(({ events }) => events);
-
-/** @param {string} status @returns {Promise<any[]>} The newest requests in a state that somebody has to look at, and how many more there are. */
-async function requestsOf(status) {
+/** @param {string} status The newest requests in a state that somebody has to look at, and how many more there are. */
+const requestsOf = (status) => async () => {
   const { requests, pagination } = await call("GET", `/v2/request${query({ status, limit: SHOWN })}`);
   const rows = requests.map((/** @type {any} */ each) => ({
     key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
     view: "request", id: each.requestId, at: each.createdAt,
   }));
   return firstOf(rows, "requests", { status }, pagination.total);
-}
+};
 
 /** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] The first of a kind, and how many more the list has that is a view with that query. */
 function firstOf(rows, view, values = {}, total = rows.length) {
@@ -41,6 +38,19 @@ function firstOf(rows, view, values = {}, total = rows.length) {
   const more = { key: `more ${view} ${values.status}`, text: () => t("attention.more", { count: amount(String(left)), view: t(`nav.${view}`) }), view, values };
   return [...rows.slice(0, SHOWN), ...(left > 0 ? [more] : [])];
 }
+
+/** Networks that are not read. */
+async function unreadNetworks() {
+  const { networks } = await call("GET", "/v2/status");
+  return networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
+    key: `n${each.network}`, text: () => t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
+  }));
+}
+
+/** Networks on which the service's own account has too little for gas; none for roles that are not told. */
+const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
+
+const gas = async () => (await lowOnGas()).map((/** @type {string} */ network) => ({ key: `g${network}`, text: () => t("attention.gas", { network: networkName(network) }), view: "status" }));
 
 /** Changes that wait, however many were decided since they were asked for: none waits longer than CHANGE_MS. */
 async function pendingChanges() {
@@ -50,62 +60,47 @@ async function pendingChanges() {
     found.push(...changes.filter((/** @type {any} */ each) => each.state === "pending"));
     cursor = Date.parse(changes[changes.length - 1]?.askedAt) > Date.now() - CHANGE_MS ? nextCursor : null;
   }
-  return found;
+  return found.map((each) => ({ key: each.id, text: () => t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt }));
+}
+
+/** Webhooks that have failed for an hour, until they answer or somebody turns them off. */
+async function failingWebhooks() {
+  const failing = (await call("GET", "/v1/webhook")).filter((/** @type {any} */ each) => each.failingSince);
+  return firstOf(failing.map((/** @type {any} */ each) => ({ key: `w${each.id}`, text: () => t("attention.webhook", { url: clean(each.url) }), view: "webhook", id: each.id, at: each.failingSince })), "webhooks");
 }
 
 /** Payments that were not owed, too late or too much, and that no refund has returned; those that were only late for a week. */
 async function mispaid() {
-  const events = await eventsOf({ mispaid: "true" });
-  return readUnreturned(events.filter((each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
+  const { events } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: MANY })}`);
+  const left = await readUnreturned(events.filter((/** @type {any} */ each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
+  return firstOf(left.map((each) => ({
+    key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
+    text: () => t("attention.unexpected", {
+      what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
+    }),
+  })), "mispayments");
 }
 
-/** Webhooks that have failed for an hour and have not answered since, unless somebody has turned them off. */
-async function failingWebhooks() {
-  const events = await eventsOf({ kind: "webhook.failing" });
-  if (events.length === 0) return [];
-  const known = failing(events, await call("GET", "/v1/webhook"));
-  const read = known.slice(0, SHOWN).map(({ id }) => call("GET", `/v1/webhook/${encodeURIComponent(id)}/deliveries`)); // of those that are named
-  const pages = await Promise.all(read);
-  return known.filter(({ at }, number) => number >= SHOWN || !hasAnswered(pages[number].deliveries, at));
-}
+/** @type {[string, () => Promise<any[]>][]} What somebody has to look at, the most pressing kind first: the view of a kind, and what reads it: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
+const KINDS = [
+  ["status", unreadNetworks], ["status", gas], ["changes", pendingChanges], ["webhooks", failingWebhooks], ["mispayments", mispaid],
+  ["requests", requestsOf("failed")], ["requests", requestsOf("partially_paid")],
+];
 
-/** Networks on which the service's own account has too little for gas; none for roles that are not told. */
-const lowOnGas = async () => (may("account:write") ? ((await call("GET", "/v1/account")).networksLowOnGas ?? []) : []);
-
-/** @returns {Promise<any[]>} What somebody has to look at, the most pressing first: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
-async function attention() {
-  const [{ networks }, low, changes, paid, webhooks, partial, failed] = await Promise.all([
-    call("GET", "/v2/status"), lowOnGas(), pendingChanges(), mispaid(), failingWebhooks(), requestsOf("partially_paid"), requestsOf("failed"),
-  ]);
-  return [
-    ...networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
-      key: `n${each.network}`, text: () => t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
-    })),
-    ...low.map((/** @type {string} */ network) => ({ key: `g${network}`, text: () => t("attention.gas", { network: networkName(network) }), view: "status" })),
-    ...changes.map((each) => ({ key: each.id, text: () => t("attention.change", { what: word("operation", each.operation) }), view: "changes", at: each.askedAt })),
-    ...firstOf(webhooks.map(({ id, url, at }) => ({ key: `w${id}`, text: () => t("attention.webhook", { url: clean(url) }), view: "webhook", id, at })), "webhooks"),
-    ...firstOf(paid.map((each) => ({
-      key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
-      text: () => t("attention.unexpected", {
-        what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
-      }),
-    })), "mispayments"),
-    ...failed, ...partial,
-  ];
-}
-
+/** Each kind is shown as soon as it was read, in its place, and one that could not be read says so there. */
 function Attention() {
-  const loaded = useLoad(attention, []);
+  const kinds = KINDS.map(([view, load]) => ({ view, ...useLoad(load, []) })); // the same ones in the same order each time
+  const isReading = kinds.some(({ data, problem }) => !data && !problem);
   return html`
     <section class="card" aria-labelledby="attention">
       <h2 id="attention">${t("attention.title")}</h2>
-      <${Loaded} of=${loaded}>
-        ${(/** @type {any[]} */ found) => found.length === 0
-          ? html`<p class="quietly">${t("attention.none")}</p>`
-          : html`<ul class="work">${found.map((each) => html`
-              <li key=${each.key}><${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
-            `)}</ul>`}
-      <//>
+      <ul class="work">${kinds.map(({ view, data, problem, again }) => problem
+        ? html`<li><${Failure} problem=${{ message: `${t(`nav.${view}`)}: ${problem.message}` }} again=${again} /></li>`
+        : data?.map((/** @type {any} */ each) => html`
+            <li key=${each.key}><${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
+          `))}</ul>
+      ${isReading && html`<p class="loading" role="status">${t("loading")}</p>`}
+      ${kinds.every(({ data, problem }) => !problem && data?.length === 0) && html`<p class="quietly">${t("attention.none")}</p>`}
     </section>
   `;
 }

@@ -22,7 +22,7 @@ function Webhooks() {
         ? html`<${Empty} title=${t("webhook.none")} text=${t("webhook.none.text")} />`
         : html`<${Table} caption=${t("nav.webhooks")} heads=${[t("webhook.url"), t("webhook.events"), t("state"), t("created")]} rows=${webhooks.map((each) => ({ key: each.id, cells: [
             html`<${Link} view="webhook" id=${each.id}><${Name} of=${each.url} /><//>`, html`<${Name} of=${each.events.join(", ")} />`,
-            html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "off")}<//>`, time(each.createdAt),
+            html`<${Badge} kind=${each.isActive && !each.failingSince ? "good" : "bad"}>${t(!each.isActive ? "off" : each.failingSince ? "webhook.failing" : "active")}<//>`, time(each.createdAt),
           ] }))} />`}
     <//>
     ${isMaking && html`<${NewWebhook} close=${() => { make(false); loaded.again(); }} />`}

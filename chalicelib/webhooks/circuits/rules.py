@@ -115,6 +115,18 @@ def is_long_open(circuit: Circuit, now: datetime) -> bool:
     return circuit.state is CircuitState.OPEN and since is not None and now - since >= LONG
 
 
+def failing_since(circuit: Circuit | None, now: datetime) -> datetime | None:
+    """Since when every attempt at a webhook has failed, if those of OPEN_AFTER_DELIVERIES did, for LONG or more.
+
+    It holds until an attempt succeeds, also when no delivery waits for a probe any more. None of a public webhook, as
+    anybody may register those.
+    """
+    if circuit is None or circuit.is_public or circuit.failing_since is None:
+        return None
+    is_long = now - circuit.failing_since >= LONG and len(circuit.failed_deliveries) == OPEN_AFTER_DELIVERIES
+    return circuit.failing_since if is_long else None
+
+
 def failing_event(circuit: Circuit, context: EventContext) -> Event | None:
     """What the merchant is sent of a circuit that is open for LONG: one event until an attempt succeeds. None of a
     public webhook, as anybody may register those.

@@ -10,6 +10,7 @@ from datetime import timedelta
 from chalicelib.base import ids
 from chalicelib.base.destinations import trust_policy
 from chalicelib.base.errors import Forbidden
+from chalicelib.base.timestamps import iso
 from chalicelib.platform.access.credentials.store import own_client_id
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import changes_only_public
@@ -60,13 +61,15 @@ def create_webhook(call: Call[schemas.CreateWebhook, None]) -> schemas.WebhookCr
     return schemas.WebhookCreated.of(endpoint, secret, **trust)
 
 
-def list_webhooks(call: Call[None, schemas.ClientIdChoice]) -> list[schemas.WebhookAnswer]:
-    account_id = call.caller.account_id
+def list_webhooks(call: Call[None, schemas.ClientIdChoice]) -> list[schemas.ListedWebhook]:
+    services, account_id = call.services, call.caller.account_id
     if _means_any(call, call.query):
-        return [schemas.WebhookAnswer.of(each) for each in flows.list_all(call.services, account_id)]
-    client_id, only_public = client_id_of(call, call.query), finds_only_public(call)
-    found = flows.list_endpoints(call.services, account_id, client_id, only_public=only_public)
-    return [schemas.WebhookAnswer.of(each) for each in found]
+        found = flows.list_all(services, account_id)
+    else:
+        client_id, only_public = client_id_of(call, call.query), finds_only_public(call)
+        found = flows.list_endpoints(services, account_id, client_id, only_public=only_public)
+    failing = {webhook_id: iso(since) for webhook_id, since in flows.failing_since(services, found).items()}
+    return [schemas.ListedWebhook.of(each, failingSince=failing.get(each.webhook_id)) for each in found]
 
 
 def toggle_webhook(call: Call[schemas.UpdateWebhook | None, schemas.ClientIdChoice]) -> schemas.WebhookAnswer:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from chalicelib.base import ids
 from chalicelib.base.destinations import check_destination
@@ -14,6 +14,8 @@ from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.platform.storage.store import Absent, Delete, WriteConflict
+from chalicelib.webhooks import store as event_store
+from chalicelib.webhooks.circuits import rules as circuit_rules
 from chalicelib.webhooks.endpoints import store
 from chalicelib.webhooks.endpoints.records import Choices, ClientEndpoint, Endpoint
 from chalicelib.webhooks.endpoints.rules import MAX_ENDPOINTS, check_room, parse_events
@@ -109,6 +111,14 @@ def list_endpoints(
 def list_all(services: Services, account_id: str) -> tuple[Endpoint, ...]:
     """The webhooks of the account as a whole and of all its client ids, oldest first."""
     return store.endpoints_of_all(services.store, account_id)
+
+
+def failing_since(services: Services, endpoints: Sequence[Endpoint]) -> dict[str, datetime]:
+    """Since when those of the webhooks fail that are on and do (circuits/rules.py), by id. One read per 100."""
+    now, active = services.clock(), [each.webhook_id for each in endpoints if each.is_active]
+    circuits = event_store.circuits(services.store, active)
+    found = {each: circuit_rules.failing_since(circuits.get(each), now) for each in active}
+    return {webhook_id: since for webhook_id, since in found.items() if since is not None}
 
 
 def change(

@@ -145,10 +145,18 @@ class WebhookAnswer(Output):
     )
 
     @classmethod
-    def of(cls, endpoint: Endpoint) -> Self:
+    def of(cls, endpoint: Endpoint, **others: Any) -> Self:
         there = endpoint.destination
         role = {"roleArn": there.role_arn, "externalId": there.external_id} if there is not None else {}
-        return cls.from_record(endpoint, id=endpoint.webhook_id, confirmed=endpoint.gets_personal_data, **role)
+        known = {"id": endpoint.webhook_id, "confirmed": endpoint.gets_personal_data, **role}
+        return cls.from_record(endpoint, **known, **others)
+
+
+class ListedWebhook(WebhookAnswer):
+    failingSince: str | None = Field(
+        description="Since when every attempt has failed, if for an hour or more (webhook.failing); null if not, if it "
+        "is off, and of one that a client id alone registered"
+    )
 
 
 class WebhookDeleted(Output):

@@ -175,16 +175,6 @@ def test_a_payment_is_looked_at_until_what_was_too_much_of_it_is_returned() -> N
     assert asked("isReturned", *cases, *refused) == [True] * 4 + [False] * 5
 
 
-def test_a_webhook_is_looked_at_until_it_answers_is_off_or_is_gone() -> None:
-    events = [{"createdAt": f"2026-03-15T{hour:02}:00:00Z", "body": {"webhookId": each}} for hour, each in ((9, "on"), (8, "off"), (7, "on"), (6, "gone"))]
-    webhooks = [{"id": "on", "url": "https://a.example/", "isActive": True}, {"id": "off", "url": "https://b.example/", "isActive": False}]
-    assert asked("failing", [events, webhooks]) == [[{"id": "on", "url": "https://a.example/", "at": "2026-03-15T09:00:00Z"}]]
-    since = "2026-03-15T09:00:00Z"
-    tries = [("10", 200, True), ("10", 404, True), ("10", 502, False), ("10", 429, False), ("10", None, False), ("08", 200, False)]
-    cases = [[[{"attempts": []}, {"attempts": [{"at": f"2026-03-15T{hour}:00:00Z", "status": status}]}], since] for hour, status, _ in tries]
-    assert asked("hasAnswered", *cases) == [answered for *_, answered in tries]
-
-
 def test_joiners_stay_where_a_script_or_an_emoji_needs_them_and_hide_nothing_elsewhere() -> None:
     kept = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0928\u092e\u0938\u094d\u200d\u0924\u0947", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f\u200d\U0001f525"]
     hidden = ["pay\u200cpal", "a\u200d", "\u200c\u0645", "\u0645\u200c", "\u0645\u200c\u200c\u0645"]

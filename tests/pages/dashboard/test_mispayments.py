@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.access.people.records import Role
@@ -23,6 +23,7 @@ from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
+from tests.support.failing_webhooks import store_failing
 from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -86,6 +87,14 @@ def test_a_part_of_a_request_without_a_link_is_accepted_or_refunded(
     expect(person.page.get_by_role("button", name="Ask for the rest")).to_have_count(0)
     person.page.get_by_text("Other ways").click()
     expect(person.page.get_by_role("button", name="Refund")).to_be_visible()
+
+
+def fail_webhook(stack: Stack, person: Person, url: str) -> None:
+    """Registers a webhook whose receiver has not answered for two hours."""
+    webhook = person.call("POST", "/v1/webhook", {"url": url}, 201)["id"]
+    account_id = person.call("GET", "/v1/auth/me")["id"]
+    with stack.lock:
+        store_failing(webhook, account_id, datetime.now(UTC) - timedelta(hours=2))
 
 
 def attention(person: Person) -> list[str]:
@@ -166,25 +175,42 @@ def test_home_asks_no_more_often_however_much_needs_attention(stack: Stack, new_
     events, asked = StoredEvents(stack, person), list[str]()
     events.at -= timedelta(hours=3)
     for number in range(25):
-        webhook = person.call("POST", "/v1/webhook", {"url": f"http://127.0.0.1:9999/{number}"}, 201)["id"] if number < 9 else ""
         events.of("payment.unexpected", requestId=f"01INV-{number}", reference=f"INV-{number}", labels=["duplicate"])
-        if webhook:
-            events.of("webhook.failing", webhookId=webhook)
+        if number < 9:
+            fail_webhook(stack, person, f"http://127.0.0.1:9999/{number}")
     for number in range(120):
         events.of("payment.refunded", requestId=f"01OTHER-{number}", refundAmount="5")
     person.page.on("request", lambda request: asked.append(request.url) if "/v1/webhook" in request.url else None)
     found = attention(person)
     assert [each for each in found if each.startswith("and ")] == ["and 4 more in Webhooks", "and 20 more in Mispayments"]
-    assert sum("/deliveries" in url for url in asked) == 5, "of the webhooks that are named"
     assert sum("payment.refunded" in url for url in asked) == 2, "120 refunds are two pages"
+    assert len(asked) == 4, "and one call each for mispayments and webhooks"
+
+
+def test_home_shows_each_kind_once_it_is_there_and_says_which_one_could_not_be_read(stack: Stack, new_person: NewPerson) -> None:
+    person, waiting = new_person().register(), list[Route]()
+    fail_webhook(stack, person, "http://127.0.0.1:9999/hook")
+    StoredEvents(stack, person).of("payment.unexpected", requestId="01INV-1", reference="INV-1", labels=["duplicate"])
+    person.page.route("**/v1/webhook/events*", lambda route: waiting.append(route))
+    person.page.route("**/v1/webhook", lambda route: route.fulfill(status=503, json={"message": "x"}))
+    card = person.at().page.locator("[aria-labelledby=attention]")
+    expect(card.locator(".note.bad")).to_contain_text("Webhooks: The service has a problem")
+    expect(card).to_contain_text("Loading…")
+    person.page.unroute("**/v1/webhook")
+    card.get_by_role("button", name="Try again").click()
+    failing, twice = "A webhook has failed for an hour or more: http://127.0.0.1:9999/hook", "A payment was not as asked for: Paid twice (INV-1)"
+    expect(card.locator("li a")).to_have_text([failing])
+    expect(card).to_contain_text("Loading…")
+    waiting.pop().continue_()
+    expect(card.locator("li a")).to_have_text([failing, twice])
+    expect(card.locator(".note, .loading")).to_have_count(0)
 
 
 def test_home_shows_a_webhook_that_fails_until_it_is_turned_off(stack: Stack, new_person: NewPerson) -> None:
     person = new_person().register()
-    webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)["id"]
-    events = StoredEvents(stack, person)
-    for each in (webhook, webhook, "01KM7E57FA111NGWEBH00K0000"):
-        events.of("webhook.failing", webhookId=each)
+    fail_webhook(stack, person, "http://127.0.0.1:9999/hook")
+    person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/well"}, 201)
+    shown(person, "/webhooks").sees("Does not answer")
     assert attention(person) == ["A webhook has failed for an hour or more: http://127.0.0.1:9999/hook"]
     person.click("A webhook has failed for an hour or more: http://127.0.0.1:9999/hook", "link").click("Turn off").sees("Turn on")
     assert attention(person) == []

@@ -165,7 +165,7 @@ def test_the_first_visit_is_small_and_reads_the_same_however_much_there_is(new_p
     person.page.on("request", lambda each: asked.append(each.url) if not each.url.startswith("data:") else None)
     person.page.on("requestfinished", lambda each: sizes.append(each.sizes()["responseBodySize"]))
     shown(person, "")
-    assert len(asked) <= 15 and sum(sizes) <= 120_000
+    assert len(asked) <= 14 and sum(sizes) <= 120_000
     before = len(asked)
     for number in range(12):
         person.call("POST", "/v2/secure-payments", {"requests": [item()], "reference": f"INV-{number}"}, 201)
