@@ -27,7 +27,7 @@ from chalicelib.platform.services import Services
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.tron import TronChain
 
-_MOST_TRANSFERS = 20
+_MOST_TRANSFERS = 100
 """So many are run by a call each, all in one request, to find recipients whom a token refuses."""
 
 
@@ -150,16 +150,18 @@ def _simulate_checkout(
         return None
     funding = [(options.eoa_wallet, each) for each in eoa.approvals] if options.eoa_wallet and eoa else []
     simulation = chain.simulate([*funding, *((options.wallet, each) for each in checkout.transactions)])
-    if simulation.steps[-1].success is not False or any(due.token.network != chain.network for due in dues):
+    last = simulation.steps[-1].success
+    may_fail = last is False or (last is None and simulation.method == "eth_call")
+    if not may_fail or any(due.token.network != chain.network for due in dues):
         return simulation
     return _with_refused(chain, options.eoa_wallet or options.wallet, simulation, dues)
 
 
 def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Sequence[Due]) -> Simulation:
-    """The simulation of a payment that fails, with the recipients whom a token refuses while it pays others, such as
-    those on the blacklist of its issuer: a transfer of the smallest amount to each from the wallet that has the tokens
-    is simulated, and then one to that wallet itself, which fails where it can send nothing. One request to the node,
-    none for one recipient."""
+    """The simulation of a payment that fails, or may, with the recipients whom a token refuses while it pays others,
+    such as those on the blacklist of its issuer: a transfer of the smallest amount to each from the wallet that has the
+    tokens is simulated, and then one to that wallet itself, which fails where it can send nothing. One request to the
+    node, none for one recipient."""
     fees = ((due.token, due.fee_address) for due in dues if due.fee and due.fee_address)
     asked = [
         each for each in dict.fromkeys([*((due.token, due.payee) for due in dues), *fees]) if not each[0].is_native
@@ -178,6 +180,9 @@ def _with_refused(chain: Chain, wallet: str, simulation: Simulation, dues: Seque
         return simulation
     sent = {token for token, is_refused in zip(tokens, fails[len(asked) :], strict=True) if not is_refused}
     refused = [each for each, is_refused in zip(asked, fails, strict=False) if is_refused and each[0] in sent]
-    named = "".join(f"; {token.symbol} cannot be sent to {to}" for token, to in refused)
+    if not refused:
+        return simulation
     *before, last = simulation.steps
-    return replace(simulation, steps=(*before, replace(last, reason=f"{last.reason}{named}")))
+    known = [last.reason] if last.success is False and last.reason else []
+    reason = "; ".join([*known, *(f"{token.symbol} cannot be sent to {to}" for token, to in refused)])
+    return replace(simulation, steps=(*before, replace(last, success=False, reason=reason)))

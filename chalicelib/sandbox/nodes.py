@@ -162,6 +162,9 @@ class _Wallets:
     def read_batch_fee(self) -> int:
         return 0
 
+    def read_codes(self, *addresses: str) -> tuple[bytes, ...]:
+        return (b"",) * len(addresses)
+
     def which_revert(self, sender: str, calls: Sequence[Transaction]) -> tuple[bool, ...]:
         return (False,) * len(calls)
 

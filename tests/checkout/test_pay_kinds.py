@@ -348,7 +348,7 @@ def test_a_batch_from_a_smart_account_says_which_one_by_the_wallet_that_funds_it
     assert simulation["steps"][-1]["revertReason"] == f"blocked; fUSDC cannot be sent to {PAYEE}"
 
 
-@pytest.mark.parametrize("count", [2, 20])
+@pytest.mark.parametrize("count", [2, 100])
 def test_a_batch_says_which_one_where_the_node_runs_one_transaction_at_a_time(
     shop: Shop, node: Node, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:

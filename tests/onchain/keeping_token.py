@@ -23,11 +23,14 @@ def keeping_token(left: str | None, ending: str = SAYS_TRUE) -> bytes:
     return assemble(f"{is_moving} @move JUMPI 0x{2**128:034x} {_RETURNS} :move {logs if left else ''} {ending}")
 
 
-def refusing_token(refused: str) -> bytes:
-    """The code of a token that reverts if anything is sent to one address, as that of an issuer with a blacklist."""
+def refusing_token(refused: str, has_allowance: bool = True) -> bytes:
+    """The code of a token that reverts if anything is sent to one address, as that of an issuer with a blacklist. It says
+    that nobody is allowed anything unless it `has_allowance`."""
+    allowance = "" if has_allowance else f"{_SELECTOR} 0xdd62ed3e EQ @nothing JUMPI"
     logs = f"{ALL} PUSH0 MSTORE 0x24 CALLDATALOAD 0x04 CALLDATALOAD {TRANSFER_TOPIC} 0x20 PUSH0 LOG3"
     return assemble(
-        f"{_SELECTOR} 0x23b872dd EQ @move JUMPI {_SELECTOR} 0xa9059cbb EQ @send JUMPI 0x{2**128:034x} {_RETURNS} "
+        f"{_SELECTOR} 0x23b872dd EQ @move JUMPI {_SELECTOR} 0xa9059cbb EQ @send JUMPI {allowance} "
+        f"0x{2**128:034x} {_RETURNS} {'' if has_allowance else f':nothing PUSH0 {_RETURNS}'} "
         f":move 0x24 CALLDATALOAD {refused} EQ @refuse JUMPI {logs} {SAYS_TRUE} "
         f":send 0x04 CALLDATALOAD {refused} EQ @refuse JUMPI {SAYS_TRUE} :refuse {reverts_with('blocked')}"
     )

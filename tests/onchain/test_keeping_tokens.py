@@ -1,13 +1,18 @@
 """Payments in tokens that keep a part of what they move: the real proxy's event says more than arrives."""
 
+from dataclasses import replace
+
 import pytest
 
+from chalicelib.chains.nodes.chains import Chains
 from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
 from infra.local.chain import Chain, RpcError
 from tests.fakes.world import PAYEE, World
+from tests.onchain.capped_node import CappedNode
+from tests.onchain.conftest import Nodes
 from tests.onchain.keeping_token import (
     ALL,
     ONE_PERCENT,
@@ -68,6 +73,27 @@ def test_a_batch_that_fails_names_the_payee_whom_its_token_refuses(
     assert (last["success"], last["revertReason"].partition("; ")[2].lower()) == (
         False, f"fusdc cannot be sent to {payees[-1]}",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [2, 98])
+@pytest.mark.parametrize("is_allowed", [True, False], ids=["with an allowance", "without one"])
+def test_it_does_so_by_a_node_that_runs_one_transaction_at_a_time(
+    world: World, chain: Chain, payer: Payer, count: int, is_allowed: bool
+) -> None:
+    payees = [f"0x{number:040x}" for number in range(2**40, 2**40 + count)]
+    items = tuple(Item("1", None, each, "fUSDC-sepolia", "fUSDC-sepolia") for each in payees)
+    payment = world.create_link(items=items)
+    chain.rpc("anvil_setCode", FUSDC, "0x" + refusing_token(payees[-1], has_allowance=is_allowed).hex())
+    node = CappedNode(chain, missing=frozenset({"eth_simulateV1"}))
+    world.services = replace(world.services, chains=Chains(Nodes({"sepolia": node.url})))
+    try:
+        simulation = payer.quote(world, payment, simulate=True)["metadata"]["simulation"]
+    finally:
+        node.stop()
+    last = simulation["steps"][-1]
+    assert (simulation["method"], len(simulation["steps"])) == ("eth_call", 1 if is_allowed else 2)
+    assert last["success"] is False
+    assert last["revertReason"].lower().endswith(f"fusdc cannot be sent to {payees[-1]}")
 
 
 def test_a_fee_to_the_payee_takes_only_what_is_above_the_amount(world: World, chain: Chain, payer: Payer) -> None:

@@ -229,6 +229,28 @@ def test_a_wallet_that_knows_no_pending_block_and_adds_networks_alone_pays(
     assert purse.asked.count(SENT) == 1
 
 
+INNER = {"code": -32603, "message": "Internal JSON-RPC error.", "data": {"originalError": {"code": 4902}}}
+
+
+@pytest.mark.parametrize("spelling", [int, str], ids=["a number", "decimal text"])
+def test_a_wallet_that_writes_chains_otherwise_and_wraps_its_errors_adds_the_network_and_pays(
+    stack: Stack, purse: Purse, new_visitor: NewVisitor, spelling: Callable[[int], Any]
+) -> None:
+    def add(chain: dict[str, Any]) -> dict[str, Any]:
+        purse.chain_id = int(chain["chainId"], 16)
+        return OK
+
+    purse.chain_id = 1
+    purse.says = {
+        "eth_chainId": lambda: {"result": spelling(purse.chain_id)},
+        "wallet_switchEthereumChain": {"error": INNER},
+        "wallet_addEthereumChain": add,
+    }
+    visitor = new_visitor(purse).open(stack.shop.link(native())).connect(purse)
+    visitor.pay("confirming")
+    assert purse.asked.count(SENT) == 1
+
+
 @rehearsed
 def test_a_wallet_whose_chain_cannot_be_is_not_asked_to_pay(
     stack: Stack, purse: Purse, new_visitor: NewVisitor

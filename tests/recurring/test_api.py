@@ -79,7 +79,7 @@ def test_all_of_an_account_are_listed_by_cursor_the_newest_first_and_nobody_else
     rest = new_shop.api.get(f"/v2/payouts/recurring?cursor={first['nextCursor']}", new_shop.by_key).json
     assert [(each["id"], each["status"], each["nextPaymentDate"]) for each in rest["recurringPayouts"]] == [(names[0], "cancelled", None)]
     assert rest["nextCursor"] is None, "one that nobody has signed for 30 days is over"
-    assert new_shop.api.get("/v2/payouts/recurring", new_shop.by_client).status == 401
+    assert new_shop.api.get("/v2/payouts/recurring", new_shop.by_client).status == 403
 
 
 def test_creating_answers_with_the_permit_and_the_approval(new_shop: Shop, node: Node) -> None:
@@ -147,7 +147,7 @@ def test_what_is_to_be_signed_is_answered_again_until_it_is_signed(new_shop: Sho
     allowed = new_shop.api.get(path, new_shop.by_key).json
     assert allowed["transactions"] == [] and allowed["metadata"]["stepsRequired"] == 1
     assert new_shop.api.get(path, Shop(new_shop.api).by_key).status == 404
-    assert new_shop.api.get(path, new_shop.by_client).status == 401
+    assert new_shop.api.get(path, new_shop.by_client).status == 403
     assert activate(new_shop, created["id"], SUBSCRIBER.sign_typed(allowed["recurringPaymentPermit"])).status == 201
     refused = new_shop.api.get(path, new_shop.by_key)
     assert (refused.status, refused.message) == (400, "Recurring payment is already active")

@@ -163,7 +163,7 @@ def test_events_are_followed_by_an_api_key_or_a_session(new_shop: Shop) -> None:
 
 def test_a_client_id_alone_and_other_accounts_follow_nothing(new_shop: Shop) -> None:
     write(running(), new_shop.account_id)
-    assert get(new_shop, new_shop.by_client).status == 401
+    assert get(new_shop, new_shop.by_client).status == 403
     stranger = Shop(new_shop.api)
     assert get(stranger).json["events"] == []
     cursor = get(new_shop).json["nextCursor"]

@@ -168,7 +168,7 @@ def test_a_client_id_alone_replaces_no_secret_not_even_of_a_webhook_that_it_regi
     """It is public: whoever has it could have all deliveries refused, with a webhook that looks as before."""
     made = new_shop.api.request("POST", "/v1/webhook", {"url": URL}, new_shop.by_client).json
     path = f"/v1/webhook/{made['id']}/secret"
-    assert new_shop.api.request("POST", path, {}, new_shop.by_client).status == 401
+    assert new_shop.api.request("POST", path, {}, new_shop.by_client).status == 403
     both = {**new_shop.by_key, **new_shop.by_client}
     assert new_shop.api.request("POST", path, {}, both).json["secret"] != made["secret"]
 

@@ -182,10 +182,11 @@ function Preview({ draft, token, clients }) {
   const currency = currencyOf(draft, token);
   const total = amounts.every((each) => each !== null) ? sum(/** @type {string[]} */ (amounts)) : null;
   const isInToken = currency === token?.symbol;
+  const payees = items.map((each) => each.payee.trim()).filter((each) => /^0x[0-9a-f]{40}$/i.test(each));
   useEffect(() => {
     setPlan(null);
     if (!total || !token || !isInToken || draft.kind === "held") return undefined;
-    const body = { amount: total, currency: token.symbol, flow: draft.kind === "payout" ? "pay" : "get_paid", ...clientOf(draft) };
+    const body = { amount: total, currency: token.id, flow: draft.kind === "payout" ? "pay" : "get_paid", ...(token.type === "ERC20" && payees.length && { payees }), ...clientOf(draft) };
     let isCurrent = true;
     const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then((found) => isCurrent && setPlan(found), (problem) => isCurrent && setPlan({ problem }));
     const timer = setTimeout(ask, PREVIEW_MS);
@@ -193,7 +194,7 @@ function Preview({ draft, token, clients }) {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [total, token?.id, draft.kind, draft.clientId, isInToken]);
+  }, [total, token?.id, draft.kind, draft.clientId, isInToken, payees.join()]);
   const rows = [
     ["network", networkName(draft.network)],
     ["pay.in", !isInToken && token?.symbol],
@@ -217,6 +218,7 @@ function Preview({ draft, token, clients }) {
       ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
       <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
       ${total && !isInToken && html`<p class="note">${t("preview.fees.rate")}</p>`}
+      ${plan?.warnings?.map((/** @type {any} */ each) => html`<p class="note bad" key=${each.payee}>${t("preview.payee", { payee: short(each.payee) })}</p>`)}
       ${plan?.problem && html`<p class="note">${t("preview.fees.unknown", { why: plan.problem.message })}</p>`}
     </aside>
   `;

@@ -9,8 +9,15 @@ from chalicelib.accounts.branding import flows as branding
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.base.errors import Forbidden
 from chalicelib.payments.links import flows, reading, schemas
+from chalicelib.payments.links.fees.flows import find_warnings
 from chalicelib.payments.links.fees.rules import plan_of, preview
-from chalicelib.payments.links.fees.schemas import FeePlanAnswer, FeePreview, fee_plan_answer, fee_plan_or_null
+from chalicelib.payments.links.fees.schemas import (
+    FeePreview,
+    FeePreviewAnswer,
+    PayeeWarning,
+    fee_plan_answer,
+    fee_plan_or_null,
+)
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.multicalls.children import Reason, block_reason
 from chalicelib.payments.links.records import Flow, Link, PayableLink, PaymentType
@@ -90,10 +97,15 @@ def look_up_secure_payment(call: Call[None, LookupQuery]) -> schemas.SecurePayme
     return _look_up(call, call.query.requestId)
 
 
-def preview_fees(call: Call[FeePreview, None]) -> FeePlanAnswer:
+def preview_fees(call: Call[FeePreview, None]) -> FeePreviewAnswer:
     body = call.body
     fee = owner_of(call).settings.fee
-    return fee_plan_answer(preview(body.amount, body.currency, fee, Flow(body.flow), body.defaultFeeBearer or "payer"))
+    plan = preview(body.amount, body.currency, fee, Flow(body.flow), body.defaultFeeBearer or "payer")
+    shown = dict(fee_plan_answer(plan))
+    if not body.payees:
+        return FeePreviewAnswer(**shown)
+    found = find_warnings(call.services, body.currency, body.payees)
+    return FeePreviewAnswer(**shown, warnings=[PayeeWarning(payee=payee, message=said) for payee, said in found])
 
 
 def _page(call: Call[None, LookupQuery]) -> LinksPage:

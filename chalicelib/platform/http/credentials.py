@@ -24,7 +24,7 @@ def read_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
     """The credential of a request; None if the operation is public and none is sent. Raises Unauthorized.
 
     An operation that is only public ignores credentials. One that accepts other modes too checks a credential that is
-    sent.
+    sent. Where none that is sent is of an accepted mode, the first one is returned, to be refused.
     """
     if accepted == (Mode.PUBLIC,):
         return None
@@ -44,10 +44,17 @@ def read_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
         return SentCredential(Mode.SESSION, token)
     if not present and Mode.PUBLIC in accepted:
         return None
-    wrong = next((name for _, name in _HEADERS if name in given), None)
-    if wrong is None and not present and session_token(headers):
-        wrong = "A session"
-    raise Unauthorized(f"{wrong} is not accepted here: send {describe_accepted(accepted)}" if wrong else "Unauthorized")
+    if present:
+        return next(SentCredential(*each) for each in present if each[0] is not Mode.ORCHESTRATOR)
+    if token := session_token(headers):
+        return SentCredential(Mode.SESSION, token)
+    raise Unauthorized
+
+
+def describe_refusal(refused: Mode, accepted: tuple[Mode, ...]) -> str:
+    """Why a credential of a mode that an operation does not accept is refused, and what to send."""
+    name = next((name for mode, name in _HEADERS if mode is refused), "A session")
+    return f"{name} is not accepted here: send {describe_accepted(accepted)}"
 
 
 def describe_accepted(accepted: tuple[Mode, ...]) -> str:

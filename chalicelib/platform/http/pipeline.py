@@ -111,9 +111,15 @@ def _caller(operation: Operation, services: Services, request: HttpRequest) -> C
     if operation.signs_in or uses_cookie:
         credentials.refuse_foreign_pages(services.settings, request)
     if sent is not None:
-        return identify(
-            services, sent, credentials.effective_origin(services.settings, request, sent), request.ip_address
-        )
+        origin = credentials.effective_origin(services.settings, request, sent)
+        if sent.mode in operation.modes:
+            return identify(services, sent, origin, request.ip_address)
+        said = credentials.describe_refusal(sent.mode, operation.modes)
+        try:
+            identify(services, sent, origin, request.ip_address)
+        except (Unauthorized, Forbidden):
+            raise Unauthorized(said) from None
+        raise Forbidden(said)
     token = credentials.session_token(request.headers)
     return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 

@@ -134,7 +134,7 @@ def test_an_account_reads_its_own_lines_alone(new_shop: Shop) -> None:
 
 def test_sessions_and_api_keys_read_it_and_nobody_else(new_shop: Shop) -> None:
     assert read(new_shop, headers=by_session(new_shop.account_id)).json == read(new_shop).json
-    assert read(new_shop, headers=new_shop.by_client).status == 401
+    assert read(new_shop, headers=new_shop.by_client).status == 403
     assert new_shop.api.get(AUDIT).status == 401
 
 

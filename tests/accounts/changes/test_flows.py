@@ -86,7 +86,7 @@ def test_nobody_approves_their_own_change_nor_without_the_right_and_no_key_appro
     assert carol.status == 403 and "client_ids:write" in carol.body["message"]
     assert team.decide("approve", team.by("dan"), asked.change_id).status == 403
     for verb in ("approve", "refuse", "withdraw"):
-        assert team.decide(verb, team.by_key(), asked.change_id).status == 401
+        assert team.decide(verb, team.by_key(), asked.change_id).status == 403
     assert (team.state(asked.change_id), team.fee()) == ("pending", None)
 
 

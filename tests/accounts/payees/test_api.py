@@ -314,7 +314,7 @@ def test_only_a_client_id_with_its_origin_may_ask(shop: Shop, api: Api, method: 
         ({**Shop(api).by_key, "x-client-id": shop.client_id}, 401),
         ({"x-client-id": shop.client_id}, 401),
         ({"x-client-id": shop.client_id, "origin": "https://evil.example"}, 403),
-        ({"authorization": f"Bearer {by_email(api).token}"}, 401),
+        ({"authorization": f"Bearer {by_email(api).token}"}, 403),
     ):
         assert api.request(method, path, body, headers).status == status
 

@@ -232,8 +232,8 @@ def test_without_a_session_its_operations_are_401(
 
 
 def test_an_api_key_is_no_session(api: Api, shop: Shop) -> None:
-    assert api.get("/v1/auth/me", shop.by_key).status == 401
-    assert api.get("/v1/auth/me", shop.by_client).status == 401
+    assert api.get("/v1/auth/me", shop.by_key).status == 403
+    assert api.get("/v1/auth/me", shop.by_client).status == 403
 
 
 @pytest.mark.parametrize("make", [evm_wallet, tron_wallet])

@@ -210,7 +210,7 @@ def test_the_owner_withdraws_what_is_pending_and_the_link_is_free(shop: Shop) ->
 def test_payers_and_other_owners_withdraw_nothing(shop: Shop) -> None:
     token, other = shop.link(), Shop(shop.api)
     announce(shop, token)
-    assert shop.send("DELETE", f"/v2/secure-payments/{token}/intent").status == 401
+    assert shop.send("DELETE", f"/v2/secure-payments/{token}/intent").status == 403
     for reply in (withdraw(other, token), withdraw(shop, "01M00000000000000000000000")):
         assert (reply.status, reply.message) == (404, "Secure payment not found")
     assert shop.get(f"/v2/secure-payments/{token}").status == 423

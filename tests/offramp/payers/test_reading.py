@@ -45,7 +45,7 @@ def test_it_reads_no_personal_data_and_changes_nothing(api: Api, tenant: Tenant)
     reply = api.request("GET", f"{path}?export=true", None, tenant.by_client())
     assert reply.status == 403 and "an export has all personal data" in str(reply.message)
     for method, rest in (("PATCH", ""), ("DELETE", ""), ("GET", "/payment-details"), ("POST", "/payment-details")):
-        assert api.request(method, path + rest, {}, tenant.by_client()).status == 401
+        assert api.request(method, path + rest, {}, tenant.by_client()).status == 403
 
 
 def test_it_reads_no_payer_of_another_client_id_nor_of_another_account(api: Api, tenant: Tenant) -> None:

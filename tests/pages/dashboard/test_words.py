@@ -65,6 +65,19 @@ def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     expect(capturable).to_contain_text("No fee is taken.")
 
 
+def test_the_preview_warns_of_a_payee_that_sends_no_tokens_on(opened: Opened) -> None:
+    payee = "0xf17f52151EbEF6C7334FAD080c5704D77216b732"
+    plan = {"totalFeesUsd": "0", "payerTotalAmountUsd": "12.5", "warnings": [{"payee": payee, "message": "It is one."}]}
+    page = opened("create", {**POPULATED, "preview_fees": plan})
+    page.get_by_label("Payee", exact=True).fill(payee)
+    with page.expect_request("**/fees/preview") as asked:
+        fill(page)
+    assert asked.value.post_data_json["payees"] == [payee]
+    note = page.locator("aside .note.bad")
+    expect(note).to_have_text("0xf17f…b732 is a contract whose code sends no tokens on: what is paid to it may be lost.")
+    assert axe_findings(page) == []
+
+
 def test_home_shows_as_many_days_as_are_chosen(opened: Opened) -> None:
     asked: list[str] = []
     page = opened("", POPULATED)

@@ -196,7 +196,7 @@ def test_events_are_listed_by_kind_and_date(new_shop: Shop) -> None:
     assert [each["body"] for each in partial["events"]] == [{"event": "payment.partial"}]
     following = get(new_shop, "/v1/webhook/events", kind="payment.partial", cursor=partial["nextCursor"]).json
     assert (len(following["events"]), following["nextCursor"]) == (1, None)
-    assert new_shop.get("/v1/webhook/events").status == 401
+    assert new_shop.get("/v1/webhook/events").status == 403
 
 
 def test_mispayments_are_listed_by_kind_request_and_date_too_and_nothing_else_with_them(new_shop: Shop) -> None:

@@ -79,7 +79,7 @@ def test_an_accepted_mode_is_served(api: Api, known: Operation) -> None:
 
 
 @each_kind
-def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
+def test_every_other_mode_is_403_and_without_a_credential_401(api: Api, known: Operation) -> None:
     tenant = Tenant()
     own = prepared(known, tenant, accepted_ways(known)[0])
     for way in WAYS:
@@ -87,7 +87,8 @@ def test_every_other_mode_is_401(api: Api, known: Operation) -> None:
             reply = own.send(api, headers_for(known, tenant, way))
             half = way.name == "orchestrator key" and Mode.ORCHESTRATOR in known.modes
             wanted = "x-client-id is required with x-orchestrator-key" if half else refusal_of(known, way)
-            assert (way.name, reply.status, reply.message) == (way.name, 401, wanted)
+            status = 401 if half or way.serves == (Mode.PUBLIC,) else 403
+            assert (way.name, reply.status, reply.message) == (way.name, status, wanted)
 
 
 @each_kind

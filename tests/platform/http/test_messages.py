@@ -42,6 +42,7 @@ def test_a_missing_credential_is_401_unauthorized_and_an_invalid_one_is_named(sh
     ("method", "path", "name", "needed"),
     [
         ("GET", "/v2/client-ids", "x-client-id", "x-api-key"),
+        ("POST", "/v2/payer", "x-client-id", "x-api-key"),
         ("GET", "/v2/client-ids", "A session", "x-api-key"),
         ("GET", "/v2/client-ids", "x-orchestrator-key", "x-api-key"),
         ("GET", "/v1/api-keys", "x-api-key", "a session alone (cookie or authorization: Bearer)"),
@@ -51,18 +52,18 @@ def test_a_missing_credential_is_401_unauthorized_and_an_invalid_one_is_named(sh
     ],
 )
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_credential_of_the_wrong_kind_is_401_and_hears_which_is_needed(
+def test_a_credential_of_the_wrong_kind_is_403_and_hears_which_is_needed_and_401_if_it_is_unknown(
     shop: Shop, method: str, path: str, name: str, needed: str, exists: bool
 ) -> None:
-    """The same for one that exists and for one that does not, which is not looked up."""
     tenant = Tenant()
     sent = {
-        "x-client-id": {"x-client-id": tenant.client_id if exists else "cli_x"},
+        "x-client-id": tenant.by_client() if exists else {"x-client-id": "cli_x", "origin": ORIGIN},
         "x-api-key": tenant.by_key() if exists else {"x-api-key": "key_x"},
         "x-orchestrator-key": tenant.by_orchestrator_key() if exists else {"x-orchestrator-key": "x"},
         "A session": tenant.by_wallet() if exists else {"cookie": "session_token=x"},
     }[name]
-    assert refused(shop, method, path, sent) == (401, f"{name} is not accepted here: send {needed}")
+    status = 403 if exists else 401
+    assert refused(shop, method, path, sent) == (status, f"{name} is not accepted here: send {needed}")
 
 
 def test_every_kind_is_named_where_several_are_accepted(shop: Shop) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -12,7 +13,7 @@ from chalicelib.platform.http.operation import OPERATIONS, Operation
 from tests.fakes.world import clear_tables
 from tests.platform.http.test_matrix import named
 from tests.platform.http.test_own_accounts import fields_of, with_value
-from tests.support.client import Api, Reply, stored
+from tests.support.client import Api, Reply, item, stored
 from tests.support.examples import Prepared, accepted_ways, headers_for, is_barred, prepared
 from tests.support.tenants import Tenant
 
@@ -58,3 +59,12 @@ def test_the_character_zero_is_refused_in_each_text(api: Api, known: Operation) 
             assert reply.status == 400 and "must not contain the character U+0000" in str(reply.json), reply.body
             assert f"'{field}'" in str(reply.json) or f"{field} must" in str(reply.json), reply.body
         assert stored() == before, (place, path)
+
+
+def test_other_control_characters_are_kept_as_they_were_sent(api: Api) -> None:
+    tenant = Tenant()
+    text = "".join(map(chr, (*range(1, 32), *range(127, 160), 0x2028, 0x202E, 0xFEFF)))
+    made = api.request("POST", "/v2/secure-payments", {"requests": [item()], "reference": text}, tenant.by_key())
+    assert made.status == 201, made.body
+    listed = api.get(f"/v2/secure-payments?{urlencode({'reference': text})}", tenant.by_key())
+    assert listed.json["securePayments"][0]["reference"] == text

@@ -86,7 +86,7 @@ def test_one_too_many_is_told_when_to_come_back(clock: Clock, new_shop: Shop) ->
         ("GET", f"{UNKNOWN_LINK}?wallet=x", None, 400),
         ("POST", "/v2/secure-payments", {}, 400),
         ("POST", "/v2/secure-payments", b"x" * 300_000, 413),
-        ("GET", "/v1/auth/me", None, 401),
+        ("GET", "/v1/auth/me", None, 403),
     ],
 )
 def test_every_answer_says_what_is_left_also_a_refusal(

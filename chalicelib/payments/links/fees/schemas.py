@@ -9,8 +9,8 @@ from chalicelib.base.money import Fee
 from chalicelib.payments.links.fees.rules import Bearer, FeePlan
 from chalicelib.payments.links.records import Flow
 from chalicelib.platform.http.client_choice import ClientChoice
-from chalicelib.platform.http.fields import Amount, form
-from chalicelib.platform.http.schemas import Output
+from chalicelib.platform.http.fields import Address, Amount, form
+from chalicelib.platform.http.schemas import Output, unsent
 
 
 class FeePreview(ClientChoice):
@@ -20,6 +20,9 @@ class FeePreview(ClientChoice):
     )
     flow: Literal["get_paid", "pay"] = Field(description="Whether the caller is paid or pays")
     defaultFeeBearer: Bearer | None = Field(None, description="Repeated in the answer; the payer bears every fee")
+    payees: Annotated[list[Address], Field(max_length=50)] = Field(
+        default_factory=list, description="Addresses on the network of `currency`, which is an id then: see `warnings`"
+    )
 
 
 class FeeDestination(Output):
@@ -56,6 +59,19 @@ class FeePlanAnswer(Output):
     payeeBorneFeesUsd: str
     payerBorneFeesUsd: str
     fees: list[PlannedFee]
+
+
+class PayeeWarning(Output):
+    payee: str = Field(description="One of `payees`")
+    message: str = Field(description="Why what is paid to it may be lost")
+
+
+class FeePreviewAnswer(FeePlanAnswer):
+    warnings: list[PayeeWarning] = Field(
+        default_factory=unsent,
+        description="If there are `payees`: those that are contracts whose code sends no tokens on. None of what the "
+        "network's node does not say, and none on Tron",
+    )
 
 
 def fee_plan_or_null(plan: FeePlan | None) -> FeePlanAnswer | None:

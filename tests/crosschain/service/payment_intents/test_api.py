@@ -131,7 +131,7 @@ def test_the_owner_withdraws_a_payment_that_a_payer_has_signed(deployment: Deplo
     offered = deployment.offer(request)
     assert deployment.sign(offered).status == 200 and locked(deployment, request)
     path = f"/v2/request/payment-intents/{offered.json['paymentIntentId']}"
-    assert deployment.call("DELETE", path, by=deployment.shop.by_client).status == 401
+    assert deployment.call("DELETE", path, by=deployment.shop.by_client).status == 403
     answer = deployment.call("DELETE", path)
     assert answer.status == 200
     assert answer.json == {"paymentIntentId": offered.json["paymentIntentId"], "status": "failed"}

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.world import FEE_ADDRESS
+from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.support.client import ORIGIN, Shop, item
 from tests.support.items import refused
+from tests.support.node import Node
 
 PREVIEW = "/v2/secure-payments/fees/preview"
 
@@ -52,10 +53,27 @@ def test_what_is_no_dollar_has_no_plan_on_a_link(shop: Shop) -> None:
     assert shop.create(item(), native).json["feePlan"] is None
 
 
+def test_payees_that_are_contracts_which_send_no_tokens_are_named_and_nothing_is_refused(
+    shop: Shop, node: Node
+) -> None:
+    node.contracts.add(PAYEE.lower())
+    asked = body(currency="fUSDC-sepolia", payees=[PAYEE.lower(), FEE_ADDRESS])
+    said = f"{PAYEE} is a contract on sepolia whose code sends no tokens on: what is paid to it may be lost"
+    reply = shop.send("POST", PREVIEW, asked)
+    assert (reply.status, reply.json["warnings"]) == (200, [{"payee": PAYEE, "message": said}])
+    node.status = 503
+    assert shop.send("POST", PREVIEW, asked).json["warnings"] == []
+    assert shop.create(item(payee=PAYEE)).status == 201
+
+
 @pytest.mark.usefixtures("nothing_written")
 @pytest.mark.parametrize(
     ("changes", "hints"),
     [
+        ({"payees": [PAYEE]}, ["currency must be an id, such as USDC-base, if there are payees"]),
+        ({"payees": ["bob"], "currency": "USDC-base"}, ["payees.0"]),
+        ({"payees": [PAYEE], "currency": "USDT-tron"}, ["payees.0"]),
+        ({"payees": [PAYEE] * 51, "currency": "USDC-base"}, ["payees"]),
         ({"amount": "0"}, ["amount must be greater than 0"]),
         ({"amount": 5}, ["amount", "must be a string"]),
         ({"amount": "9" * 100_000}, ["amount is too large"]),

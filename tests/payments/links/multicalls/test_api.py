@@ -319,4 +319,4 @@ def test_a_session_is_told_of_others_multicalls_and_of_what_is_none(
     for token in ("unknown", *payouts(account, 1)):
         reply = read(who, token)
         assert (reply.status, reply.message) == (404, "Multicall payout not found")
-    assert shop.get(f"{PATH}/{foreign}").status == 401
+    assert shop.get(f"{PATH}/{foreign}").status == 403
