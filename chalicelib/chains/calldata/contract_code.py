@@ -10,7 +10,7 @@ and not in a comparison (63 selector 14), by which a token or a collectible find
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from chalicelib.base.keccak import keccak256
 
@@ -28,6 +28,7 @@ _CALLCODE, _DELEGATECALL = 0xF2, 0xF4
 _DELEGATION = bytes.fromhex("ef0100")
 
 
+@lru_cache(maxsize=64)  # the longest code takes some milliseconds, and anybody may name contracts
 def may_send_tokens(code: bytes) -> bool:
     """Whether tokens that are sent to an address with this code may leave it again: without code, with a delegate of a
     key (EIP-7702), or with code as above."""

@@ -73,7 +73,7 @@ def test_others_see_nothing_of_it_and_a_public_client_id_is_refused(new_shop: Sh
     cursor = read(new_shop, limit=1).json["nextCursor"]
     assert cursor is None
     reply = new_shop.api.get("/v2/journal", new_shop.by_client)
-    assert reply.status == 401, reply.json
+    assert reply.status == 403, reply.json
 
 
 @pytest.mark.parametrize(
