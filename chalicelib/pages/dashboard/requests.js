@@ -12,7 +12,8 @@ import { mailAgain } from "./mails.js";
 import { Timeline } from "./timeline.js";
 import { Badge, Copy, Empty, Failure, Loaded, Money, Name, Pages, Table, Title, useLoad, useLook } from "./components.js";
 
-const [LATEST_MS, PAGE, EVENTS] = [30_000, 25, 20];
+const [LATEST_MS, PAGE] = [30_000, 25];
+const [EVENTS, MOST_EVENTS] = [20, 100]; // of a timeline, at first and when more are asked for
 const STATUSES = ["created", "partially_paid", "paid", "processing", "failed", "cancelled"];
 const LINK_STATUSES = ["pending", "completed", "expired", "invalidated", "cancelled", "compliance_failed"];
 /** @type {Record<string, string>} */
@@ -91,18 +92,19 @@ async function readRequest(id) {
   return { request, link, transfers: found.transfers, isTruncated: found.truncated, held: request.isCommercePayment ? await readHeld(id) : null };
 }
 
-/** @param {string} id The events about a request, and the URLs of the webhooks that hear of them. */
-async function readEvents(id) {
+/** @param {string} id @param {number} limit The newest events about a request, whether there are more, and the URLs of the webhooks that hear of them. */
+async function readEvents(id, limit) {
   if (!may("webhooks:read")) return { events: [], webhooks: new Map() };
-  const [{ events }, webhooks] = await Promise.all([call("GET", `/v1/webhook/events${query({ requestId: id, limit: EVENTS })}`), call("GET", "/v1/webhook")]);
-  return { events, webhooks: new Map(webhooks.map((/** @type {any} */ each) => [each.id, each.url])) };
+  const [{ events, nextCursor }, webhooks] = await Promise.all([call("GET", `/v1/webhook/events${query({ requestId: id, limit })}`), call("GET", "/v1/webhook")]);
+  return { events, hasEarlier: Boolean(nextCursor), webhooks: new Map(webhooks.map((/** @type {any} */ each) => [each.id, each.url])) };
 }
 
 /** @param {any} props One request, which is read again while it can still be paid, and its events while webhooks were not told of one. */
 function Request({ id }) {
   const loaded = useLoad(() => readRequest(id), [id]);
   const state = loaded.data && [loaded.data.request.status, loaded.data.transfers.length, loaded.data.held?.status, loaded.data.held?.updatedAt].join();
-  const told = useLoad(async () => state && readEvents(id), [id, state], true);
+  const [limit, setLimit] = useState(EVENTS);
+  const told = useLoad(async () => state && readEvents(id, limit), [id, state, limit], true);
   const isOver = loaded.data?.request.status === "failed" || Boolean(loaded.problem);
   const changed = useRef({ state: "", at: 0 });
   if (changed.current.state !== state) changed.current = { state, at: Date.now() };
@@ -119,7 +121,7 @@ function Request({ id }) {
         ${held && html`<${Held} of=${held} request=${request} again=${loaded.again} />`}
         ${link && link.status !== "cancelled" && html`<${TheLink} link=${link} mail=${mailAgain(request, link)} />`}
         <${Facts} request=${request} link=${link} />
-        <${Timeline} request=${request} link=${link} transfers=${transfers} isTruncated=${isTruncated} held=${held} isReading=${!told.data && !told.problem} ...${told.data} />
+        <${Timeline} request=${request} link=${link} transfers=${transfers} isTruncated=${isTruncated} held=${held} isReading=${!told.data && !told.problem} readEarlier=${limit < MOST_EVENTS && (() => setLimit(MOST_EVENTS))} ...${told.data} />
         ${told.problem && html`<${Failure} problem=${told.problem} again=${told.again} />`}
       `}
     <//>

@@ -16,8 +16,8 @@ const stated = (payment) => payment.statedAmount && t("timeline.stated", { amoun
 /** @type {Record<string, string>} */
 const KINDS = { delivered: "good", failed: "bad" };
 
-/** @param {any} props `isReading` while the events are not there yet; `isTruncated` if there are transfers that are not listed. */
-export function Timeline({ link, transfers, isTruncated, request, held, events, webhooks, isReading }) {
+/** @param {any} props `isReading` while the events are not there yet; `isTruncated` if there are transfers that are not listed, `hasEarlier` if there are such events, which `readEarlier` has read. */
+export function Timeline({ link, transfers, isTruncated, request, held, events, webhooks, isReading, hasEarlier, readEarlier }) {
   const hashes = new Set(transfers.map((/** @type {any} */ each) => each.txHash));
   const happened = [
     link && { key: "created", at: link.createdAt, text: t("timeline.created") },
@@ -44,6 +44,7 @@ export function Timeline({ link, transfers, isTruncated, request, held, events, 
       ${happened.length === 0 && events && html`<p class="quietly">${t("timeline.none")}</p>`}
       ${isTruncated && html`<p class="note">${t("timeline.truncated")}</p>`}
       ${isReading && html`<p class="hint" role="status">${t("timeline.reading")}</p>`}
+      ${hasEarlier && html`<p class="note">${t("timeline.earlier", { count: events.length })} ${readEarlier && html`<button type="button" class="quiet" onClick=${readEarlier}>${t("more")}</button>`}</p>`}
       <ol class="timeline">
         ${happened.map((each) => html`
           <li key=${each.key} class=${each.isGood ? "good" : each.isBad ? "bad" : ""}>

@@ -17,7 +17,7 @@ from tests.fakes.world import PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.dashboard.conftest import NewPerson, Person
+from tests.pages.dashboard.conftest import NewPerson, Person, StoredEvents
 from tests.pages.dashboard.test_roles import give_role
 from tests.pages.dashboard.test_use import receiver
 from tests.pages.purse import Purse
@@ -179,3 +179,17 @@ def deliveries_of(event_id: str) -> list[str]:
     event = event_store.event(running().store, event_id)
     assert event is not None
     return [each.delivery_id for each, _ in delivery_reading.of_event(running(), event.account_id, event_id)]
+
+
+def test_a_timeline_says_that_there_are_more_events_and_reads_them_for_who_asks(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    (request_id,) = person.call("POST", "/v2/secure-payments", {"requests": [item()]}, 201)["requestIds"]
+    events = StoredEvents(stack, person)
+    for _ in range(21):
+        events.of("payment.partial", requestId=request_id)
+    listed = person.at(f"/request/{request_id}").page.locator(".timeline li", has_text="payment.partial")
+    person.sees("Of its events the newest 20 are listed.")
+    expect(listed).to_have_count(20)
+    person.page.locator("section", has=person.page.locator(".timeline")).get_by_role("button", name="Show more").click()
+    expect(listed).to_have_count(21)
+    expect(person.page.get_by_text("Of its events the newest")).to_have_count(0)
