@@ -6,6 +6,8 @@ import { signal } from "./vendor.js";
 import { clean, t, time, word } from "./text.js";
 
 const [SECONDS, ME] = [30, "/v1/auth/me"];
+/** The name of the note of this window that its page has started anew for somebody else. */
+export const ANEW = "startedAnew";
 export const ROOT = meta("root");
 export const BRAND = meta("brand");
 /** The address of the API for keys, and the name of the header with the signature of a webhook. */
@@ -141,7 +143,7 @@ export function query(values) {
   return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
 }
 
-/** @param {Options} [options] Reads who is signed in. A different person or account than before starts the page anew, and nothing that waits goes on. Unless `alone`, a session that has ended is opened again over the view. */
+/** @param {Options} [options] Reads who is signed in. A different person or account than before starts the page anew, and nothing that waits goes on. Unless `alone`, a session that has ended is opened again over the view, and a page that starts anew says why. */
 export async function readMe(options = { alone: true }) {
   const before = me.value;
   const now = await call("GET", ME, options).catch((problem) => {
@@ -149,6 +151,7 @@ export async function readMe(options = { alone: true }) {
     throw problem;
   });
   if (before && now && (before.personId !== now.personId || before.id !== now.id)) {
+    if (!options.alone) sessionStorage.setItem(ANEW, "1");
     location.assign(`${ROOT}/dashboard`);
     return new Promise(() => {});
   }

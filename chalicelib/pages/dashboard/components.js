@@ -40,11 +40,11 @@ export function Loaded({ of, children }) {
   `;
 }
 
-/** @param {any} props */
+/** @param {any} props What does not exist is not asked for again. */
 export const Failure = ({ problem, again }) => html`
   <div class="note bad" role="alert">
     <p>${clean(problem.message)}</p>
-    ${again && html`<button type="button" class="quiet" onClick=${again}>${t("again")}</button>`}
+    ${problem.status === 404 ? html`<p>${t("unknown.text")}</p>` : again && html`<button type="button" class="quiet" onClick=${again}>${t("again")}</button>`}
   </div>
 `;
 

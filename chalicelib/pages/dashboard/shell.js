@@ -2,9 +2,9 @@
 
 import { html, useEffect, useState } from "./vendor.js";
 import { clean, t, word } from "./text.js";
-import { BRAND, call, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
+import { ANEW, BRAND, call, interruption, may, me, readMe, waiting, waitsFor } from "./api.js";
 import { Link, address, route } from "./route.js";
-import { Dialog, Failure, Field, Languages, Loaded, useLoad } from "./components.js";
+import { Dialog, Failure, Field, Languages, Loaded, Title, useLoad } from "./components.js";
 
 /** @typedef {{ file: string, scope?: string, group?: string, isOpen?: boolean }} View A view's file, the scope that it needs, its group in the navigation, and whether it is for everybody. */
 
@@ -79,8 +79,8 @@ export function App() {
   if (me.value.secondFactorMissing) return html`<header class="top"><${Person} /></header><${Later} file="entry.js" name="second-factor" /><${Interruption} />`;
   return html`
     <${Frame}>
-      ${!known && html`<h1 tabindex="-1">${t("unknown.title")}</h1><p>${t("unknown.text")}</p><p><${Link} view="home">${t("nav.home")}<//></p>`}
-      ${known && !may(known.scope ?? "") && html`<h1>${t("forbidden.title")}</h1><p>${t("forbidden.text", { role: word("role", me.value.role) })}</p>`}
+      ${!known && html`<${Refused} title=${t("unknown.title")} text=${t("unknown.text")} />`}
+      ${known && !may(known.scope ?? "") && html`<${Refused} title=${t("forbidden.title")} text=${t("forbidden.text", { role: word("role", me.value.role) })} />`}
       ${known && may(known.scope ?? "") && html`<${Later} file=${known.file} name=${view} id=${id} query=${query} key=${`${view}/${id}`} />`}
     <//>
     <${Waiting} />
@@ -103,9 +103,19 @@ function Frame({ children }) {
       <nav id="nav" class=${isOpen ? "open" : ""} aria-label=${t("nav.label")}>
         ${["main", "developers", "settings"].map((group) => html`<${Group} key=${group} name=${group} />`)}
       </nav>
-      <main id="main" tabindex="-1">${children}</main>
+      <main id="main" tabindex="-1"><${StartedAnew} />${children}</main>
     </div>
   `;
+}
+
+/** @param {any} props In place of a view that there is not, or not for the role. */
+const Refused = ({ title, text }) => html`<${Title}>${title}<//><p>${text}</p><p><${Link} view="home">${t("nav.home")}<//></p>`;
+
+/** Says once that the page has started anew, as another person or account was signed in in another window. */
+function StartedAnew() {
+  const [isShown, show] = useState(() => sessionStorage.getItem(ANEW) !== null);
+  useEffect(() => sessionStorage.removeItem(ANEW), []);
+  return isShown && html`<p class="note" role="status">${t("anew")} <button type="button" class="quiet" onClick=${() => show(false)}>${t("close")}</button></p>`;
 }
 
 /** @param {any} props The views of a group that the role may see. */

@@ -42,8 +42,13 @@ def test_a_form_in_a_window_beside_is_not_sent_for_somebody_else(new_person: New
     person = fill_payment(new_person().register().at("/create"))
     own, person.email = person.email, other.email
     person.sign_in()
-    person.click("Create link").heading("Home").sees(other.email)
+    person.click("Create link").heading("Home").sees(other.email).sees("In another window somebody else has signed in")
+    person.page.locator("main").get_by_role("button", name="Close").click()
+    expect(person.page.get_by_text("In another window")).to_have_count(0)
     assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
+    person.page.reload()
+    person.heading("Home")
+    expect(person.page.get_by_text("In another window")).to_have_count(0)
     person.email = own
     assert person.sign_in().call("GET", "/v2/secure-payments")["securePayments"] == []
 

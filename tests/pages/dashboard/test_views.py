@@ -234,3 +234,12 @@ def test_it_is_used_by_keyboard_alone(new_person: NewPerson) -> None:
     expect(person.page.get_by_role("dialog")).to_be_visible()
     keyboard.press("Escape")
     expect(person.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_is_of_another_account_says_so_and_where_to_go_and_is_not_asked_for_again(new_person: NewPerson) -> None:
+    made = new_person().register().call("POST", "/v2/secure-payments", {"requests": [item()]}, 201)
+    person = new_person().register().unwatched()
+    for path in (f"/request/{made['requestIds'][0]}", "/webhook/01NONE", "/no-such-view"):
+        person.at(path).sees("It does not exist, or belongs to another account.")
+        expect(person.page.get_by_role("button", name="Try again")).to_have_count(0)
+        expect(person.page.locator("main").get_by_role("link").first).to_be_visible()
