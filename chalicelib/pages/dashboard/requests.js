@@ -1,6 +1,6 @@
 // Requests and links: lists with filters that stand in the URL, and one request with its timeline.
 
-import { html, useRef } from "./vendor.js";
+import { html, useRef, useState } from "./vendor.js";
 import { amount, short, t, time, webAddress, word } from "./text.js";
 import { ROOT, call, may, query } from "./api.js";
 import { Filters, filtersOf } from "./filters.js";
