@@ -74,7 +74,7 @@ def test_the_preview_warns_of_a_payee_that_sends_no_tokens_on(opened: Opened) ->
         fill(page)
     assert asked.value.post_data_json["payees"] == [payee]
     note = page.locator("aside .note.bad")
-    expect(note).to_have_text("0xf17f…b732 is a contract whose code sends no tokens on: what is paid to it may be lost.")
+    expect(note).to_contain_text("is a contract whose code sends no tokens on: what is paid to it may be lost.")
     assert axe_findings(page) == []
 
 
