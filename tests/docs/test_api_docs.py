@@ -125,7 +125,7 @@ BREAKING: dict[str, tuple[Change, str]] = {
         "201.token: may now be null",
     ),
     "a field of a response has another type": (
-        lambda d: field(d, "WebhookAnswer", "isActive").update(type="string"),
+        lambda d: field(d, "ListedWebhook", "isActive").update(type="string"),
         "200[].isActive: its type",
     ),
     "a response has another value": (
