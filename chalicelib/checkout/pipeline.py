@@ -27,8 +27,9 @@ from chalicelib.platform.services import Services
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.tron import TronChain
 
-_MOST_TRANSFERS = 100
-"""So many are run by a call each, all in one request, to find recipients whom a token refuses."""
+_MOST_TRANSFERS = 25
+"""So many are run by a call each, all in one request, to find recipients whom a token refuses: whoever has the link may
+ask for them."""
 
 
 @frozen

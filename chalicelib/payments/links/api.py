@@ -104,7 +104,7 @@ def preview_fees(call: Call[FeePreview, None]) -> FeePreviewAnswer:
     shown = dict(fee_plan_answer(plan))
     if not body.payees:
         return FeePreviewAnswer(**shown)
-    found = find_warnings(call.services, body.currency, body.payees)
+    found = find_warnings(call.services, call.caller, body.currency, body.payees)
     return FeePreviewAnswer(**shown, warnings=[PayeeWarning(payee=payee, message=said) for payee, said in found])
 
 

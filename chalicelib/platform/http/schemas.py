@@ -25,7 +25,8 @@ class Input(BaseModel):
 
     @property
     def items_written(self) -> int:
-        """How many links or deliveries the call writes, at most: each is a unit of the caller's rate limit."""
+        """How many links or deliveries the call writes, or addresses it asks a node for, at most: each is a unit of the
+        caller's rate limit."""
         return 0
 
     def sent_fields(self) -> dict[str, Any]:

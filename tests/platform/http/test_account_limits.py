@@ -20,6 +20,7 @@ from chalicelib.platform.http.schemas import Input
 from chalicelib.platform.settings import MOST_CHILDREN
 from chalicelib.webhooks.deliveries.reading import MOST_REPEATED
 from chalicelib.webhooks.deliveries.schemas import RedeliverFailed
+from tests.fakes.world import PAYEE
 from tests.platform.http.test_handling import sent
 from tests.platform.http.test_rate_limits import key_of, limits
 from tests.support.api import Clock, Configured, stop_time
@@ -171,12 +172,20 @@ def test_a_body_says_how_many_items_it_writes(model: type[Input], body: dict[str
 def test_every_body_that_takes_a_list_of_what_it_writes_is_weighed() -> None:
     """A new operation with such a list fails here until its model says how much it writes, or it is named."""
     unweighed = {"allowedDomains", "allowedPayees", "allowedCurrencies", "allowedIps", "contract", "events", "scopes"}
-    unweighed |= {"transactionIndices", "payees"}  # only returned, or looked at
+    unweighed |= {"transactionIndices"}  # only returned
     for known in OPERATIONS:
         model = models(known).body
         if model is not None and model.items_written.fget is Input.items_written.fget:  # type: ignore[attr-defined]
             lists = {name for name, each in model.model_fields.items() if "list[" in str(each.annotation).lower()}
             assert lists <= unweighed, known
+
+
+def test_each_payee_that_a_node_is_asked_for_is_a_unit(clock: Clock, new_shop: Shop) -> None:
+    leave(account_quota(new_shop.account_id), 80)
+    asked = {"amount": "1", "currency": "fUSDC-sepolia", "flow": "pay", "payees": [PAYEE] * 50}
+    preview = "/v2/secure-payments/fees/preview"
+    assert [new_shop.api.request("POST", preview, asked, new_shop.by_key).status for _ in range(2)] == [200, 429]
+    assert new_shop.api.request("POST", preview, {**asked, "payees": []}, new_shop.by_key).status == 200
 
 
 # --- client ids ---

@@ -21,8 +21,14 @@ class FeePreview(ClientChoice):
     flow: Literal["get_paid", "pay"] = Field(description="Whether the caller is paid or pays")
     defaultFeeBearer: Bearer | None = Field(None, description="Repeated in the answer; the payer bears every fee")
     payees: Annotated[list[Address], Field(max_length=50)] = Field(
-        default_factory=list, description="Addresses on the network of `currency`, which is an id then: see `warnings`"
+        default_factory=list,
+        description="Addresses on the network of `currency`, which is an id then: see `warnings`. With an API key or a "
+        "session; each is a unit of the rate limit",
     )
+
+    @property
+    def items_written(self) -> int:
+        return len(self.payees)
 
 
 class FeeDestination(Output):

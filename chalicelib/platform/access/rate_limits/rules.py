@@ -1,9 +1,9 @@
 """Rate limits: calls a second of a credential at an address, units a minute of an account, and bans.
 
-A unit is a call, or an item beyond the first that a call writes (`Input.items_written`). All secret credentials of an
-account share its units. A client id that is sent alone is public: it has units of its own, for the items it writes, so
-that a stranger who uses it cannot use up the account's, and one address has a share of them only, so that a stranger
-cannot use up the others'. Tests of webhooks are counted apart, in the same way.
+A unit is a call, or an item beyond the first that a call writes or asks a node for (`Input.items_written`). All secret
+credentials of an account share its units. A client id that is sent alone is public: it has units of its own, for the
+items it writes, so that a stranger who uses it cannot use up the account's, and one address has a share of them only,
+so that a stranger cannot use up the others'. Tests of webhooks are counted apart, in the same way.
 
 Windows are fixed and counted by conditional writes, so a limit is exact however many requests race. Refusals are
 counted per minute: a caller with more refusals than allowed calls in a minute is banned for five minutes, and so is a

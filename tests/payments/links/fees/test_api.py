@@ -59,10 +59,10 @@ def test_payees_that_are_contracts_which_send_no_tokens_are_named_and_nothing_is
     node.contracts.add(PAYEE.lower())
     asked = body(currency="fUSDC-sepolia", payees=[PAYEE.lower(), FEE_ADDRESS])
     said = f"{PAYEE} is a contract on sepolia whose code sends no tokens on: what is paid to it may be lost"
-    reply = shop.send("POST", PREVIEW, asked)
+    reply = shop.api.request("POST", PREVIEW, asked, shop.by_key)
     assert (reply.status, reply.json["warnings"]) == (200, [{"payee": PAYEE, "message": said}])
     node.status = 503
-    assert shop.send("POST", PREVIEW, asked).json["warnings"] == []
+    assert shop.api.request("POST", PREVIEW, asked, shop.by_key).json["warnings"] == []
     assert shop.create(item(payee=PAYEE)).status == 201
 
 
@@ -73,6 +73,25 @@ def test_payees_that_are_contracts_which_send_no_tokens_are_named_and_nothing_is
         ({"payees": [PAYEE]}, ["currency must be an id, such as USDC-base, if there are payees"]),
         ({"payees": ["bob"], "currency": "USDC-base"}, ["payees.0"]),
         ({"payees": [PAYEE], "currency": "USDT-tron"}, ["payees.0"]),
+    ],
+    ids=["a symbol", "no address", "another network's"],
+)
+def test_payees_are_addresses_of_the_network_of_the_currency(
+    shop: Shop, changes: dict[str, Any], hints: list[str]
+) -> None:
+    refused(shop.api.request("POST", PREVIEW, body(**changes), shop.by_key), *hints)
+
+
+def test_a_client_id_alone_asks_nothing_of_payees(shop: Shop, node: Node) -> None:
+    reply = shop.send("POST", PREVIEW, body(currency="fUSDC-sepolia", payees=[PAYEE]))
+    assert (reply.status, node.asked) == (403, [])
+    assert "A client id is public" in reply.json["message"]
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(
+    ("changes", "hints"),
+    [
         ({"payees": [PAYEE] * 51, "currency": "USDC-base"}, ["payees"]),
         ({"amount": "0"}, ["amount must be greater than 0"]),
         ({"amount": 5}, ["amount", "must be a string"]),
