@@ -79,7 +79,7 @@ export const chainName = (id) => Object.values(NETWORKS).find(({ chainId }) => S
 /** @param {string} scope Whether the role of who is signed in has a scope. */
 export const may = (scope) => !scope || (ROLES[me.value?.role] ?? []).includes(scope);
 
-/** @typedef {{ body?: any, key?: string, headers?: Record<string, string>, alone?: boolean }} Options `key`: the idempotency key of a form that creates something; `alone`: the call is a part of signing in, and not interrupted. */
+/** @typedef {{ body?: any, key?: string, headers?: Record<string, string>, alone?: boolean, again?: boolean }} Options `key`: the idempotency key of a form that creates something; `alone`: the call is a part of signing in, and not interrupted; `again`: it was refused once because its session had ended. */
 
 /** @param {string} method @param {string} path @param {Options} [options] The body of the response; of a change that waits, its `result` with the `pendingChange`. Throws Problem. */
 export async function call(method, path, options = {}) {
@@ -103,12 +103,18 @@ export async function respond(method, path, options = {}) {
   const problem = new Problem(response.status, body, response.headers);
   if (problem.code === "signed_in_as_another") await readMe({});
   if (options.alone) throw problem;
-  if (response.status === 401 && me.value) return after({ kind: "session" }, problem, method, path, options);
+  if (response.status === 401 && me.value) {
+    if (!options.again && (await isSignedIn())) return respond(method, path, { ...options, again: true });
+    return after({ kind: "session" }, problem, method, path, options);
+  }
   if (problem.code === "presence_required") {
     return after({ kind: "presence", proofs: problem.proofs }, problem, method, path, options);
   }
   throw problem;
 }
+
+/** Whether the browser has a session: another window may have opened one in place of that which a call was sent with. */
+const isSignedIn = () => send("GET", ME, {}).then(({ ok }) => ok, () => false);
 
 /** @type {Promise<boolean> | null} */
 let pending = null;

@@ -72,10 +72,18 @@ def test_an_account_that_is_chosen_in_a_window_beside_is_not_shown_in_the_view_o
     ann.call("PUT", "/v1/account", {"name": "Ann's shop"}, 200)
     secret = ann.call("POST", "/v1/invitations", {"role": "viewer", "email": bob.email}, 201)["secret"]
     joined = bob.call("POST", "/v1/auth/invitations/accept", {"secret": secret}, 200)["accountId"]
-    shown(bob.unwatched(), "/keys")  # whole, as a call that is under way would be made with the session that is replaced
+    shown(bob.unwatched(), "/keys")
     bob.call("POST", "/v1/auth/switch", {"accountId": joined}, 200)
     bob.click("Webhooks", "link").heading("Home")
     expect(bob.page.locator(".person summary")).to_have_text("Ann's shop")
+
+
+def test_a_call_of_a_session_that_was_replaced_is_made_again_with_the_new_one(new_person: NewPerson) -> None:
+    person = shown(new_person().register().unwatched(), "")
+    late = {"statusCode": 401, "message": "The session has ended", "error": "Unauthorized"}
+    person.page.route("**/v1/webhook", lambda route: route.fulfill(status=401, json=late), times=1)
+    person.sign_in().click("Webhooks", "link").heading("Webhooks").sees("No webhooks")
+    expect(person.page.get_by_role("dialog")).to_have_count(0)
 
 
 @rehearsed
