@@ -1,1 +1,1 @@
-"""The journal: double entries of payments and refunds, as they are found."""
+"""The journal: double entries of payments, refunds and payouts, as they are found."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from chalicelib.base.timestamps import iso
 from chalicelib.books.journal.rules import Entry, Posting
-from chalicelib.books.journal.schemas import kind_of, signed_amount
+from chalicelib.books.journal.schemas import signed_amount
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.search.payments.export import inert, write_csv
 
@@ -45,7 +45,7 @@ def _row(entry: Entry, posting: Posting) -> tuple[str, ...]:
     payment = entry.payment
     return (
         payment.payment_id,
-        kind_of(entry),
+        entry.kind,
         iso(payment.at),
         posting.account,
         signed_amount(posting.amount, posting.currency),
@@ -72,7 +72,7 @@ def _transaction(entry: Entry) -> str:
         "payer": payment.payer or "",
         "payee": payment.payee,
     }
-    head = f"{payment.at.date().isoformat()} * {_quote_text(payment.reference or kind_of(entry))} #{kind_of(entry)}"
+    head = f"{payment.at.date().isoformat()} * {_quote_text(payment.reference or entry.kind)} #{entry.kind}"
     return "\n".join([
         head,
         *(f"  {name}: {_quote_text(text)}" for name, text in facts.items() if text),

@@ -1,15 +1,14 @@
 """Models of the journal."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.books.journal.rules import Entry, Posting
+from chalicelib.books.journal.rules import Entry, Kind, Posting
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.payments.requests.payments.records import Direction
 from chalicelib.platform.http.fields import DIGITS
 from chalicelib.platform.http.schemas import Dated, Output
 
@@ -43,10 +42,10 @@ class PostingAnswer(Output):
 
 
 class EntryAnswer(Output):
-    """What a payment or refund changes."""
+    """What a payment, refund or payout changes."""
 
     id: str = Field(description="That of the payment in GET /v2/payments")
-    kind: Literal["payment", "refund"]
+    kind: Kind = Field(description="refund: also what comes back of a payout")
     timestamp: str = Field(json_schema_extra={"format": "date-time"}, description="The time of the block")
     currency: str = Field(description="The id of the invoice currency")
     requestId: str
@@ -63,7 +62,7 @@ class EntryAnswer(Output):
         return cls.from_record(
             payment,
             id=payment.payment_id,
-            kind=kind_of(entry),
+            kind=entry.kind,
             timestamp=iso(payment.at),
             currency=entry.currency.id,
             postings=[PostingAnswer.of(each, entry.currency) for each in entry.postings],
@@ -73,10 +72,6 @@ class EntryAnswer(Output):
 class JournalPage(Output):
     entries: list[EntryAnswer] = Field(description="Newest first")
     nextCursor: str | None = Field(description="Null on the last page")
-
-
-def kind_of(entry: Entry) -> Literal["payment", "refund"]:
-    return "refund" if entry.payment.direction is Direction.OUT else "payment"
 
 
 def signed_amount(amount: int, currency: Token) -> str:

@@ -307,6 +307,11 @@ class Payable:
         """The platform fee on a request: that of its link, if it has one."""
         return self.link.fee if self.link else Fee(request.fee_percentage, request.fee_address)
 
+    def is_payout(self, request: Request) -> bool:
+        """Whether the account pays a request, and is not paid."""
+        of_link = self.link is not None and self.link.flow is Flow.PAY
+        return of_link or request.is_payout or request.recurring_payment_id is not None
+
     def without_announced_by(self, announcer: str | None) -> Self:
         """The link as somebody with this hash of a secret sees it: without the transactions that they announced, and
         without their own claim to sign.

@@ -256,6 +256,7 @@ def new_line(
         payment_reference=request.payment_reference,
         reference=payable.reference_of(request),
         recurring_payment_id=request.recurring_payment_id,
+        is_payout=payable.is_payout(request),
         stated_amount=transfer.stated_amount,
     )
 

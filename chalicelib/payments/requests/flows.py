@@ -59,7 +59,7 @@ def payout(services: Services, owner: Owner, draft: Draft) -> Request:
     (draft,) = _with_resolved_payees(services, owner, (draft,), ((),))
     request = create_request(draft, (), owner, terms_of(services), services.clock(), services.entropy, None)
     check_served(services, [request.network])
-    return request
+    return replace(request, is_payout=True)
 
 
 def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[Request, ...]:
@@ -76,7 +76,7 @@ def payouts(services: Services, owner: Owner, drafts: Sequence[Draft]) -> tuple[
         drafts, lambda draft, path: create_request(draft, path, owner, terms, now, services.entropy, None)
     )
     check_served(services, (each.network for each in requests))
-    return tuple(requests)
+    return tuple(replace(each, is_payout=True) for each in requests)
 
 
 def _with_resolved_payees(

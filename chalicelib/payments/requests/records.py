@@ -198,6 +198,8 @@ class Request(Record):
     original_payment_reference: str | None = None
     listening_since: datetime | None = None
     """When calldata for it was first asked for; None before, and for the requests of links."""
+    is_payout: bool = False
+    """Whether the account pays it: of POST /v2/payouts, which has no link that says so."""
     is_moved: bool = False
     """Whether its link was merged into a batch, which has the request now: then this one is in no list."""
     is_crypto_to_fiat: bool = False

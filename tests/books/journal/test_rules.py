@@ -8,12 +8,18 @@ from random import Random
 import pytest
 
 from chalicelib.base.money import BaseUnits
-from chalicelib.books.journal.rules import FEES, INCOME, OVERPAID, RETURNED, entry_of, wallet_account
+from chalicelib.books.journal.rules import FEES, INCOME, OVERPAID, PAID_OUT, RETURNED, entry_of, wallet_account
+from chalicelib.payments.links.payouts import flows as payouts
+from chalicelib.payments.links.payouts.rules import PayoutDraft
+from chalicelib.payments.requests import flows as request_flows
+from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Direction, Payment, PaymentStatus
+from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.search.payments import flows as payment_search
 from chalicelib.payments.search.payments.records import Filters
-from tests.fakes.world import PAYEE, WALLET, World, in_process_aws
+from tests.fakes.recurring import Recurring
+from tests.fakes.world import PAYEE, WALLET, World, draft, in_process_aws
 from tests.payments.recording.test_commerce_histories import history
 from tests.payments.recording.test_refunds import offer, overpaid, send
 from tests.payments.search.payments import histories
@@ -32,6 +38,7 @@ def random_payments(seed: int, number: int) -> Iterator[Payment]:
             fee_amount=BaseUnits(chance.choice((0, 1, 10**6))),
             excess=BaseUnits(chance.choice((0, value, chance.randint(0, value)))),
             direction=chance.choice((Direction.IN, Direction.IN, Direction.OUT)),
+            is_payout=chance.random() < 0.25,
         )
 
 
@@ -58,11 +65,37 @@ def test_every_entry_balances_and_moves_what_the_wallet_got_or_sent() -> None:
         entry = entry_of(each)
         assert sum(posting.value for posting in entry.postings) == 0
         is_refund = each.direction is Direction.OUT
-        wallets = [posting for posting in entry.postings if posting.account.startswith("Assets:")]
-        (wallet,) = wallets
-        assert wallet.amount == (-each.amount if is_refund else each.amount)
-        assert wallet.account.endswith((each.payer if is_refund else each.payee) or "Unknown")
+        is_sent = is_refund != each.is_payout
+        (wallet,) = (posting for posting in entry.postings if posting.account.startswith("Assets:"))
+        sent = each.amount + each.fee_amount if each.is_payout and not is_refund else each.amount
+        assert wallet.amount == (-sent if is_sent else sent)
+        assert wallet.account.endswith((each.payer if is_sent else each.payee) or "Unknown")
         assert all(posting.value == posting.amount for posting in entry.postings if posting.currency == entry.currency)
+
+
+def test_a_payout_is_an_expense_of_the_wallet_that_pays_it_and_so_is_its_fee(world: World) -> None:
+    wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", draft(items=()))
+    made = payouts.create(world.services, world.owner, None, wanted)
+    item = Item("3", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
+    of_no_link = request_flows.payout(world.services, world.owner, Draft(item))
+    request_flows.save_many(world.services, [of_no_link])
+    for request in (*made.requests, of_no_link):
+        log = world.chain.pay(request, fee=125_000)
+        world.chain.payers[log["transactionHash"]] = WALLET
+    world.scan()
+    at_payer = wallet_account("sepolia", WALLET)
+    paid = 12_500_000 + 3_000_000
+    assert changed_accounts(listed(world)) == {PAID_OUT: paid, FEES: 250_000, at_payer: -paid - 250_000}
+    assert {entry_of(each).kind for each in listed(world)} == {"payout"}
+
+
+def test_each_period_of_a_recurring_payout_is_an_expense() -> None:
+    recurring = Recurring()
+    recurring.start()
+    recurring.settle(5)
+    (payment,) = listed(recurring.world)
+    assert entry_of(payment).kind == "payout"
+    assert changed_accounts([payment])[PAID_OUT] == 10_000_000
 
 
 def test_a_fee_that_the_payer_pays_on_top_is_in_no_account_of_the_payee(world: World) -> None:

@@ -102,6 +102,8 @@ class Payment(Record):
     is_counted: bool = False
     """Whether the daily counts of its account have it (payments/recording/payment_counts.py)."""
     recurring_payment_id: str | None = None
+    is_payout: bool = False
+    """Whether the account has paid it, and was not paid; False of one that was recorded before there was this field."""
     is_unexpected: bool = False
     """Whether the merchant was notified of it by `payment.unexpected` (payments/recording/notices.py)."""
     direction: Direction = Direction.IN
