@@ -9,5 +9,8 @@ ROUTES = {
     ),
     "journal.api": (
         Operation("GET", "/v2/journal", "read_journal", (Mode.API_KEY, Mode.SESSION), scope="requests:read"),
+        Operation(
+            "GET", "/v2/journal/wallet", "read_wallet_journal", (Mode.API_KEY, Mode.SESSION), scope="requests:read"
+        ),
     ),
 }

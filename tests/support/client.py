@@ -27,7 +27,7 @@ from tests.support.running import running
 ORIGIN = "https://shop.example"
 TABLES = ("payments", "identity", "sessions", "webhooks", "ops", "keys")
 UNLIMITED = ("/v2/health", "/v1/health", "/openapi.json", "/openapi-3.0.json")
-_FILES = {f"{each}; charset=utf-8" for each in ("text/csv", "text/x-beancount")}
+_FILES = {f"{each}; charset=utf-8" for each in ("text/csv", "text/x-beancount", "application/x-ofx")}
 
 
 @dataclass(frozen=True)

@@ -483,6 +483,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/journal"): example(before=has_payment),
+    ("GET", "/v2/journal/wallet"): example(before=has_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),

@@ -3,8 +3,8 @@
 A payment is a debit of the wallet that received it and a credit of income, and of what is owed to the payer if it was
 more than was due. A fee that the payee has paid, of a capture, is a debit of expenses. One that the payer has paid on
 top of the amount never was the payee's, and has no posting. A refund is a credit of the wallet that sent it and a debit
-of refunds. A payout is a credit of the wallet that paid it, with its fee, and a debit of expenses; what comes back of it
-takes that back.
+of refunds. A payout is a credit of the wallet that paid it, with its fee, and a debit of expenses; what comes back of
+it takes that back.
 """
 
 from enum import StrEnum
@@ -38,7 +38,7 @@ class Posting:
 
 @frozen
 class Entry:
-    """What a payment, refund or payout changes. `currency` is that of its invoice, in which the postings add up to 0."""
+    """What a payment, refund or payout changes. `currency` is that of the invoice: in it the postings add up to 0."""
 
     payment: Payment
     currency: Token
@@ -55,13 +55,13 @@ def entry_of(payment: Payment) -> Entry:
     """The entry of a payment, refund or payout."""
     token, invoice = require_token(payment.currency), require_token(payment.invoice_currency)
     value = payment.amount if token == invoice else payment.value
+    fee: int = payment.fee_amount
     payer, payee = (wallet_account(payment.network, each or "") for each in (payment.payer, payment.payee))
     if payment.direction is Direction.OUT and payment.is_payout:
         postings = [Posting(payee, payment.amount, token, value), Posting(PAID_OUT, -value, invoice, -value)]
     elif payment.direction is Direction.OUT:
         postings = [Posting(RETURNED, value, invoice, value), Posting(payer, -payment.amount, token, -value)]
     elif payment.is_payout:
-        fee = payment.fee_amount
         fee_value = fee if token == invoice else value * fee // (payment.amount or 1)
         postings = [
             Posting(PAID_OUT, value, invoice, value),
@@ -69,7 +69,7 @@ def entry_of(payment: Payment) -> Entry:
             Posting(payer, -payment.amount - fee, token, -value - fee_value),
         ]
     else:
-        fee = min(payment.fee_amount, max(payment.value - payment.amount, 0)) if token == invoice else 0
+        fee = min(fee, max(payment.value - payment.amount, 0)) if token == invoice else 0
         excess = min(payment.excess, value + fee)
         postings = [
             Posting(payee, payment.amount, token, value),

@@ -1,16 +1,18 @@
 """Models of the journal."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
 from chalicelib.books.journal.rules import Entry, Kind, Posting
+from chalicelib.books.journal.wallet_lines import Line, amount_text
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.platform.http.fields import DIGITS
-from chalicelib.platform.http.schemas import Dated, Output
+from chalicelib.chains.catalogue.networks import find_network
+from chalicelib.chains.catalogue.tokens import Token, token_with_id
+from chalicelib.platform.http.fields import DIGITS, Address, NetworkName
+from chalicelib.platform.http.schemas import Dated, Output, address_text, rule
 
 MOST = 1_000
 
@@ -21,6 +23,39 @@ class JournalQuery(Dated):
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; the first page without it"
     )
+
+
+def _network(name: str) -> str:
+    found = find_network(name)
+    if found is None:
+        raise rule("is not a network of this service: GET /v2/currencies lists them")
+    return found.name
+
+
+def _fiat(text: str) -> str:
+    found = token_with_id(text)
+    if found is None or not found.is_fiat:
+        raise rule("must be a fiat currency, such as USD: GET /v2/journal has the tokens themselves")
+    return found.id
+
+
+class WalletQuery(JournalQuery):
+    network: Annotated[NetworkName, AfterValidator(_network)] = Field(description="Where the wallet is")
+    walletAddress: Annotated[Address, AfterValidator(address_text)] = Field(
+        description="An address that you are paid at, or pay from"
+    )
+    currency: Annotated[str, Field(max_length=64), AfterValidator(_fiat)] = Field(
+        description="The fiat currency of the books, such as USD"
+    )
+    format: Literal["json", "ofx", "xero", "quickbooks"] = Field(
+        "json", description="json, or the program that reads the file"
+    )
+
+    @model_validator(mode="after")
+    def _of_one_family(self) -> Self:
+        if self.walletAddress.startswith("0x") != (self.network != "tron"):
+            raise rule(f"is not an address of {self.network}", "walletAddress")
+        return self
 
 
 class PostingAnswer(Output):
@@ -77,3 +112,33 @@ class JournalPage(Output):
 def signed_amount(amount: int, currency: Token) -> str:
     """Base units as decimal text in whole units, with a sign below 0."""
     return f"{'-' if amount < 0 else ''}{format_amount(abs(amount), on_chain_decimals(currency))}"
+
+
+class LineAnswer(Output):
+    """What one payment, refund or payout has moved in the wallet."""
+
+    id: str = Field(description="That of the payment in GET /v2/payments")
+    kind: Kind
+    timestamp: str = Field(json_schema_extra={"format": "date-time"}, description="The time of the block")
+    amount: str = Field(description="Above 0 what the wallet got, below 0 what it sent, in the fiat currency")
+    other: str | None = Field(description="Who paid the wallet, or was paid from it; null if the chain does not tell")
+    requestId: str
+    reference: str | None = Field(description="Your own name for the request")
+    txHash: str
+
+    @classmethod
+    def of(cls, line: Line, currency: Token) -> Self:
+        return cls.from_record(
+            line.payment,
+            id=line.payment.payment_id,
+            kind=line.kind,
+            timestamp=iso(line.payment.at),
+            amount=amount_text(line.amount, currency),
+            other=line.other,
+        )
+
+
+class WalletPage(Output):
+    lines: list[LineAnswer] = Field(description="Newest first")
+    unvalued: int = Field(description="Entries of the page that are left out, as no value in `currency` is known")
+    nextCursor: str | None = Field(description="Null on the last page")

@@ -11,7 +11,7 @@ from chalicelib.base.money import BaseUnits
 from chalicelib.books.journal.rules import FEES, INCOME, OVERPAID, PAID_OUT, RETURNED, entry_of, wallet_account
 from chalicelib.payments.links.payouts import flows as payouts
 from chalicelib.payments.links.payouts.rules import PayoutDraft
-from chalicelib.payments.requests import flows as request_flows
+from chalicelib.payments.requests import flows as requests
 from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import Direction, Payment, PaymentStatus
@@ -77,8 +77,8 @@ def test_a_payout_is_an_expense_of_the_wallet_that_pays_it_and_so_is_its_fee(wor
     wanted = PayoutDraft(PAYEE, WALLET, "sepolia", "fUSDC-sepolia", "12.50", draft(items=()))
     made = payouts.create(world.services, world.owner, None, wanted)
     item = Item("3", None, PAYEE, "fUSDC-sepolia", "fUSDC-sepolia")
-    of_no_link = request_flows.payout(world.services, world.owner, Draft(item))
-    request_flows.save_many(world.services, [of_no_link])
+    of_no_link = requests.payout(world.services, world.owner, Draft(item))
+    requests.save_many(world.services, [of_no_link])
     for request in (*made.requests, of_no_link):
         log = world.chain.pay(request, fee=125_000)
         world.chain.payers[log["transactionHash"]] = WALLET

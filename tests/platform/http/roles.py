@@ -10,7 +10,7 @@ _EVERYBODY = """
     log_out me switch_account leave_account accept_invitation list_sessions revoke_session list_addresses choose_language
     ask_confirmation ask_to_add_wallet add_wallet remove_identity prove_by_password ask_to_prove_by_wallet prove_by_wallet
     ask_to_prove_by_passkey prove_by_passkey ask_to_register_passkey register_passkey list_passkeys rename_passkey
-    remove_passkey list_requests read_request read_request_status read_receipt find_payments read_journal list_archived_requests
+    remove_passkey list_requests read_request read_request_status read_receipt find_payments read_journal read_wallet_journal list_archived_requests
     list_transfers_of_request reclaim_commerce_calldata get_commerce_status look_up_secure_payment preview_fees
     list_transfers read_multicall_payout get_recurring list_recurring read_permit list_webhooks list_events list_next_events
     list_deliveries_of_event list_deliveries list_members list_invitations read_notifications read_account list_changes
