@@ -6,6 +6,7 @@ from chalicelib.books.journal.export import beancount, table
 from chalicelib.books.journal.rules import Entry, entry_of
 from chalicelib.books.journal.schemas import EntryAnswer, JournalPage, JournalQuery
 from chalicelib.payments.search.payments import flows as payment_search
+from chalicelib.payments.search.payments.export import with_mark
 from chalicelib.payments.search.payments.records import Filters
 from chalicelib.platform.http.negotiation import choose_media_type
 from chalicelib.platform.http.responses import HttpResponse, file_part
@@ -29,4 +30,5 @@ def read_journal(call: Call[None, JournalQuery]) -> JournalPage | HttpResponse:
     if wanted not in _TEXTS:
         return JournalPage(entries=[EntryAnswer.of(each) for each in entries], nextCursor=page.cursor)
     write, name = _TEXTS[wanted]
-    return file_part(write(entries, not query.cursor), wanted, name, next_url(call, "/v2/journal", page.cursor))
+    text = with_mark(write(entries, not query.cursor), query.excel if wanted == _CSV else None, query.cursor)
+    return file_part(text, wanted, name, next_url(call, "/v2/journal", page.cursor))

@@ -10,7 +10,7 @@ from chalicelib.books.journal.rules import Entry, Posting
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.payments.requests.payments.records import Direction
-from chalicelib.platform.http.fields import DIGITS
+from chalicelib.platform.http.fields import DIGITS, ExcelFlag
 from chalicelib.platform.http.schemas import Dated, Output
 
 MOST = 1_000
@@ -22,6 +22,7 @@ class JournalQuery(Dated):
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; the first page without it"
     )
+    excel: ExcelFlag = None
 
 
 class PostingAnswer(Output):
