@@ -151,7 +151,7 @@ def test_the_chain_is_switched_only_when_it_is_another(found: Found) -> None:
     ("scenario", "code"),
     [
         ("says it has switched", "wrong-chain"),
-        ("switching refused", "rejected"),
+        ("switching refused", "wrong-chain"),
         ("switching hangs", "timeout"),
     ],
 )

@@ -19,6 +19,7 @@ from chalicelib.books.journal.wallet_lines import lines_of
 from chalicelib.chains.catalogue.tokens import require_token
 from chalicelib.payments.requests import list_names
 from chalicelib.payments.search.payments import flows as payment_search
+from chalicelib.payments.search.payments.export import with_mark
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.platform.http.negotiation import choose_media_type
 from chalicelib.platform.http.responses import HttpResponse, file_part
@@ -39,7 +40,8 @@ def read_journal(call: Call[None, JournalQuery]) -> JournalPage | HttpResponse:
     if wanted not in _TEXTS:
         return JournalPage(entries=[EntryAnswer.of(each) for each in entries], nextCursor=page.cursor)
     write, name = _TEXTS[wanted]
-    return file_part(write(entries, not query.cursor), wanted, name, next_url(call, "/v2/journal", page.cursor))
+    text = with_mark(write(entries, not query.cursor), query.excel if wanted == _CSV else None, query.cursor)
+    return file_part(text, wanted, name, next_url(call, "/v2/journal", page.cursor))
 
 
 def read_wallet_journal(call: Call[None, WalletQuery]) -> WalletPage | HttpResponse:

@@ -11,18 +11,22 @@ from chalicelib.books.journal.wallet_lines import Line, amount_text
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.platform.http.fields import DIGITS, Address, NetworkName
+from chalicelib.platform.http.fields import DIGITS, Address, ExcelFlag, NetworkName
 from chalicelib.platform.http.schemas import Dated, Output, address_text, rule
 
 MOST = 1_000
 
 
-class JournalQuery(Dated):
+class EntriesQuery(Dated):
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the requests")
     limit: Annotated[int, Field(ge=1, le=MOST), DIGITS] = Field(MOST, description="Entries of a page, 1 to 1000")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
         None, description="`nextCursor` of the page before; the first page without it"
     )
+
+
+class JournalQuery(EntriesQuery):
+    excel: ExcelFlag = None
 
 
 def _network(name: str) -> str:
@@ -39,7 +43,7 @@ def _fiat(text: str) -> str:
     return found.id
 
 
-class WalletQuery(JournalQuery):
+class WalletQuery(EntriesQuery):
     network: Annotated[NetworkName, AfterValidator(_network)] = Field(description="Where the wallet is")
     walletAddress: Annotated[Address, AfterValidator(address_text)] = Field(
         description="An address that you are paid at, or pay from"

@@ -52,11 +52,12 @@ export async function demandChain(chainId, chain) {
 }
 
 // Asks the wallet to switch its chain; `add`, if given, adds a chain that it may not know. Then reads its chain again.
+// Who refuses is shown which network to choose by hand, as after an answer that changed nothing.
 export async function switchChain(ask, chainId, chain, add) {
   if ((await chainId()) === chain.chainId) return;
   const target = [{ chainId: "0x" + chain.chainId.toString(16) }];
   const change = () => ask("wallet_switchEthereumChain", target, CONNECT_MS).then(() => true, (error) => {
-    if (!MAY_ADD.includes(error.code)) throw error;
+    if (!MAY_ADD.includes(error.code)) throw error.code === "rejected" ? new WalletError("wrong-chain") : error;
     return false;
   });
   if (!(await change()) && add) {

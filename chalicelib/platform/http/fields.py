@@ -93,6 +93,9 @@ Limit = Annotated[int, Field(ge=1, le=100), DIGITS]
 """How many entries a page has."""
 Flag = Literal["true", "false"]
 """A switch of a query."""
+ExcelFlag = Annotated[
+    Flag | None, Field(description="Of CSV: begin it with the byte order mark by which Excel knows UTF-8")
+]
 Offset = Annotated[int, Field(ge=0, le=2**53), DIGITS]
 """How many entries of a list are passed over."""
 

@@ -23,6 +23,7 @@ _MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not g
 def call_of(view: View, services: Services, caller: Caller, request: HttpRequest) -> AnyCall:
     """The call, now and with fresh entropy. Raises BadRequest, ValidationFailed."""
     models = models_of(view)
+    _refuse_zeros(dict(request.parameters))
     body: Input | Signed[Input] | None = None
     if models.is_body_signed:
         body = Signed(request.raw_body)
@@ -93,8 +94,7 @@ def parse_query(request: HttpRequest, model: type[M]) -> M:
 
 def _validate(model: type[M], values: dict[str, Any]) -> M:
     known = {name: values[name] for name in _names(model) if name in values}  # the others are ignored
-    if zeros := list(islice(_with_zero(known, ()), _MAX_PROBLEMS)):
-        raise ValidationFailed(tuple(Problem(path, "must not contain the character U+0000") for path in zeros))
+    _refuse_zeros(known)
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -102,9 +102,15 @@ def _validate(model: type[M], values: dict[str, Any]) -> M:
         raise ValidationFailed(tuple(_problem(detail) for detail in details)) from None
 
 
+def _refuse_zeros(values: dict[str, Any]) -> None:
+    """Raises ValidationFailed if a text has U+0000. PostgreSQL stores no such text: whoever keeps events or responses
+    there could not keep them."""
+    if zeros := list(islice(_with_zero(values, ()), _MAX_PROBLEMS)):
+        raise ValidationFailed(tuple(Problem(path, "must not contain the character U+0000") for path in zeros))
+
+
 def _with_zero(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The paths of the texts that have U+0000. PostgreSQL stores no such text: whoever keeps events or responses there
-    could not keep them."""
+    """The paths of the texts that have U+0000."""
     if isinstance(value, str) and "\0" in value:
         yield path
     elif isinstance(value, dict):

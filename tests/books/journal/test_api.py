@@ -59,6 +59,21 @@ def test_pages_and_parts_have_every_entry_once(new_shop: Shop) -> None:
             assert errors == []
 
 
+def test_a_table_for_excel_begins_with_the_byte_order_mark_that_its_next_parts_have_not(new_shop: Shop) -> None:
+    for number in (1, 2):
+        paid(new_shop, number)
+    headers = {**new_shop.by_key, "accept": "text/csv"}
+    first = new_shop.api.get("/v2/journal?limit=1&excel=true", headers)
+    link = urlsplit(first.headers["link"].partition(">")[0].lstrip("<"))
+    second = new_shop.api.get(f"{link.path}?{link.query}", headers)
+    assert first.body.startswith(b"\xef\xbb\xbfentryId,") and "excel=true" in link.query
+    assert second.body and b"\xef\xbb\xbf" not in second.body
+    assert new_shop.api.get("/v2/journal", headers).body.startswith(b"entryId,")
+    for accept in ("text/x-beancount", "application/json"):
+        reply = new_shop.api.get("/v2/journal?excel=true", {**new_shop.by_key, "accept": accept})
+        assert reply.status == 200 and b"\xef\xbb\xbf" not in reply.body
+
+
 def test_a_period_has_the_entries_of_its_days(new_shop: Shop) -> None:
     payment = paid(new_shop, 5)
     day = payment.at.date().isoformat()

@@ -3,7 +3,7 @@
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.search.payments import flows
-from chalicelib.payments.search.payments.export import table
+from chalicelib.payments.search.payments.export import table, with_mark
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
 from chalicelib.platform.access.ownership import Use, may
@@ -53,6 +53,5 @@ def _part(call: Call[None, PaymentsQuery], filters: Filters) -> HttpResponse:
     query = call.query
     rows = query.limit if "limit" in query.model_fields_set else MOST_ROWS
     page: Page = flows.page_after(call.services, filters, query.cursor or "", rows, with_requests=False)
-    rows_text = table(page.payments, with_head=not query.cursor)
-    mark = "\ufeff" if query.excel == "true" and not query.cursor else ""
-    return file_part(mark + rows_text, _CSV, "payments.csv", next_url(call, "/v2/payments", page.cursor))
+    text = with_mark(table(page.payments, with_head=not query.cursor), query.excel, query.cursor)
+    return file_part(text, _CSV, "payments.csv", next_url(call, "/v2/payments", page.cursor))

@@ -48,6 +48,11 @@ def write_csv(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
     return text.getvalue()
 
 
+def with_mark(text: str, excel: str | None, cursor: str | None) -> str:
+    """A part of a table as it is sent: the first one begins with a byte order mark if `excel` is `true`."""
+    return f"\ufeff{text}" if excel == "true" and not cursor else text
+
+
 def inert(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula, nor a part of it that some take for a cell of its own: an
     apostrophe stands before what could be one.

@@ -21,7 +21,7 @@ from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests.list_schemas import ListedWallet
 from chalicelib.payments.search.requests.schemas import CustomerInfoAnswer
 from chalicelib.payments.search.rules import dollar_rate, dollars_of
-from chalicelib.platform.http.fields import DIGITS, Flag, NetworkName, Offset, ShortText
+from chalicelib.platform.http.fields import DIGITS, ExcelFlag, NetworkName, Offset, ShortText
 from chalicelib.platform.http.schemas import Dated, Output, rule, unsent
 
 _FILTERS = (
@@ -63,7 +63,7 @@ class PaymentsQuery(Dated):
         None, description="`nextCursor` of the page before; empty to start without counting"
     )
 
-    excel: Flag | None = Field(None, description="Of CSV: begin it with the byte order mark by which Excel knows UTF-8")
+    excel: ExcelFlag = None
 
     @field_validator("network")
     @classmethod
