@@ -7,6 +7,7 @@ scene replaces some.
 import json
 import re
 from collections.abc import Callable
+from copy import copy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ from playwright.sync_api import Browser, Page, Route
 
 import chalicelib
 from chalicelib.pages.api import draw_qr_code
-from chalicelib.pages.dashboard_html import page, served_files
+from chalicelib.pages.dashboard_html import page, page_headers, served_files
 from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.settings import Settings
 from infra.documents.api import read_document
@@ -176,8 +177,11 @@ def open_view(shown: Page, path: str, button: str) -> None:
         shown.locator("dialog h2").first.wait_for()
 
 
-def answering(answers: Answers) -> Callable[[Route], None]:
-    """Returns what fulfils the requests of the page: itself, its files, and the API by `answers`, else by examples."""
+def answering(answers: Answers, altered: Callable[[Any], Any] = copy) -> Callable[[Route], None]:
+    """Returns what fulfils the requests of the page: itself, its files, and the API by `answers`, else by examples.
+
+    `altered` makes what is sent of each answer of the API.
+    """
 
     def answer(route: Route) -> None:
         path = urlsplit(route.request.url).path
@@ -185,18 +189,19 @@ def answering(answers: Answers) -> Callable[[Route], None]:
         if asset is not None:
             route.fulfill(body=asset.text, content_type=asset.content_type)
         elif path.startswith("/dashboard"):
-            route.fulfill(body=page(_SETTINGS), content_type="text/html; charset=utf-8")
+            headers = {**page_headers(_SETTINGS), "content-type": "text/html; charset=utf-8"}
+            route.fulfill(body=page(_SETTINGS), headers=headers)
         elif path == "/pages/qr.svg":
             route.fulfill(
                 body=draw_qr_code("https://pay.example/?token=01M81GWADTG430DT5ZY44SN900"), content_type="image/svg+xml"
             )
         else:
-            _answer_call(route, answers)
+            _answer_call(route, answers, altered)
 
     return answer
 
 
-def _answer_call(route: Route, answers: Answers) -> None:
+def _answer_call(route: Route, answers: Answers, altered: Callable[[Any], Any]) -> None:
     url = urlsplit(route.request.url)
     name = next(
         (
@@ -214,6 +219,7 @@ def _answer_call(route: Route, answers: Answers) -> None:
         known = {**known, "events": [each for each in known["events"] if "labels" in each["body"]]}
     if name == "look_up_secure_payment" and "requestId" in url.query:  # one link, as the example has it
         known = {**_examples()[name], "status": "pending"}
+    known = altered(known)
     if known is None:
         route.fulfill(
             status=401 if name == "me" else 404, json={"statusCode": 404, "message": "Not found", "error": "Not Found"}

@@ -1,7 +1,7 @@
 // The branding of a client id, with what a payer sees of it while it is typed.
 
 import { html, useState } from "./vendor.js";
-import { clean, t } from "./text.js";
+import { t } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Domain } from "./domain.js";
 import { Link } from "./route.js";
@@ -28,7 +28,7 @@ function Branding({ id }) {
     <p><${Link} view="clients">${t("back.clients")}<//></p>
     <${Loaded} of=${loaded}>
       ${(/** @type {any} */ { client, branding, domain }) => client === null ? html`<${Title}>${t("nav.branding")}<//><${Empty} title=${t("unknown.title")} text=${t("unknown.text")} />` : html`
-        <${Title}>${t("branding.of", { name: clean(client.label) })}<//>
+        <${Title}>${t("branding.of", { name: client.label })}<//>
         <${Editor} key=${branding?.updatedAt ?? ""} path=${`${path}/branding`} client=${client} of=${branding} again=${loaded.again} />
         <${Domain} key=${`${domain?.domain} ${domain?.checkedAt}`} path=${`${path}/domain`} client=${client} of=${domain} again=${loaded.again} />
       `}
@@ -70,7 +70,7 @@ function Editor({ path, client, of: branding, again }) {
         ` : html`<p class="quietly">${t("branding.read")}</p>`}
         ${branding && may("client_ids:write") && html`<div class="actions">
           ${typed.logo && html`<button type="button" class="quiet" onClick=${() => change("logo")(null)}>${t("branding.logo.none")}</button>`}
-          <${Confirmed} label=${t("branding.remove")} question=${t("branding.remove.question", { name: clean(client.label) })} act=${() => call("DELETE", path)} done=${again} />
+          <${Confirmed} label=${t("branding.remove")} question=${t("branding.remove.question", { name: client.label })} act=${() => call("DELETE", path)} done=${again} />
         </div>`}
       </section>
       <${Preview} logo=${typed.logo} colours=${hasColours ? colours : null} of=${typed} />

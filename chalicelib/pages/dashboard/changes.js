@@ -76,7 +76,7 @@ function Decisions({ of: change, again }) {
   return html`
     <div class="actions">
       ${offered.map((verb) => html`
-        <${Confirmed} key=${verb} isSafe=${verb === "approve"} label=${t(`changes.${verb}`)} question=${t(`changes.${verb}.question`, { what, who: change.asker, facts: clean(facts) })} act=${() => call("POST", `/v1/changes/${change.id}/${verb}`)} done=${again} />
+        <${Confirmed} key=${verb} isSafe=${verb === "approve"} label=${t(`changes.${verb}`)} question=${t(`changes.${verb}.question`, { what, who: change.asker, facts })} act=${() => call("POST", `/v1/changes/${change.id}/${verb}`)} done=${again} />
       `)}
     </div>
   `;

@@ -52,7 +52,7 @@ export const Failure = ({ problem, again }) => html`
 export function Title({ children, actions }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
-    document.title = `${children} · ${document.querySelector('meta[name="brand"]')?.getAttribute("content")}`;
+    document.title = `${clean(children)} · ${document.querySelector('meta[name="brand"]')?.getAttribute("content")}`;
     if (document.activeElement === document.body || document.activeElement?.closest("nav")) heading.current?.focus();
   }, [children]);
   return html`<div class="title"><h1 tabindex="-1" ref=${heading}><${Name} of=${children} /></h1><div class="actions">${actions}</div></div>`;
@@ -153,7 +153,7 @@ export function Table({ caption, heads, rows }) {
         <tbody>
           ${rows.map((/** @type {any} */ row) => html`
             <tr key=${row.key}>
-              ${row.cells.map((/** @type {any} */ cell, /** @type {number} */ position) => html`<td data-head=${heads[position]}>${cell && html`<div>${cell}</div>`}</td>`)}
+              ${row.cells.map((/** @type {any} */ cell, /** @type {number} */ position) => html`<td data-head=${heads[position]}>${cell && html`<div>${typeof cell === "string" ? clean(cell) : cell}</div>`}</td>`)}
             </tr>
           `)}
         </tbody>
@@ -216,7 +216,7 @@ export function Dialog({ title, children, onClose }) {
   };
   return html`
     <dialog ref=${dialog} onCancel=${onCancel} aria-labelledby=${id}>
-      <div class="title"><h2 id=${id}>${title}</h2><button type="button" class="quiet" onClick=${onClose}>${t("close")}</button></div>
+      <div class="title"><h2 id=${id}>${clean(title)}</h2><button type="button" class="quiet" onClick=${onClose}>${t("close")}</button></div>
       ${children}
     </dialog>
   `;

@@ -28,10 +28,10 @@ function Keys() {
       ${(/** @type {any[]} */ keys) => keys.length === 0
         ? html`<${Empty} title=${t("key.none")} text=${t("key.none.text")} />`
         : html`<${Table} caption=${t("nav.keys")} heads=${[t("label"), t("key.prefix"), t("key.scopes"), t("last.used"), t("state"), t("actions")]} rows=${keys.map((each) => ({ key: each.id, cells: [
-            html`<${Name} of=${each.label} />`, html`<code>${each.prefix}…</code>`, isLimited(each) ? html`<ul class="scopes">${byResource(each.scopes).map((line) => html`<li key=${line}><${Name} of=${line} /></li>`)}</ul>` : t("key.all"), time(each.lastUsedAt),
+            html`<${Name} of=${each.label} />`, html`<code>${clean(each.prefix)}…</code>`, isLimited(each) ? html`<ul class="scopes">${byResource(each.scopes).map((line) => html`<li key=${line}><${Name} of=${line} /></li>`)}</ul>` : t("key.all"), time(each.lastUsedAt),
             html`<${Badge} kind=${each.isActive ? "good" : "bad"}>${t(each.isActive ? "active" : "off")}<//>`,
             may("api_keys:write") && html`<div class="actions"><button type="button" class="quiet" onClick=${() => change(each)}>${t("change")}</button>
-              <${Confirmed} label=${t("revoke")} question=${t("key.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/api-keys/${each.id}`)} done=${loaded.again} /></div>`,
+              <${Confirmed} label=${t("revoke")} question=${t("key.revoke", { name: each.label })} act=${() => call("DELETE", `/v1/api-keys/${each.id}`)} done=${loaded.again} /></div>`,
           ] }))} />`}
     <//>
     ${changed && html`<${ChangedKey} of=${changed} close=${() => { change(null); loaded.again(); }} />`}
@@ -78,7 +78,7 @@ function ChangedKey({ of: key, close }) {
     if (body) await call("PUT", `/v1/api-keys/${key.id}`, { body });
     close();
   };
-  return html`<${Dialog} title=${t("key.change", { name: clean(key.label) })} onClose=${close}><${KeyForm} of=${key} label=${t("save")} send=${send} /><//>`;
+  return html`<${Dialog} title=${t("key.change", { name: key.label })} onClose=${close}><${KeyForm} of=${key} label=${t("save")} send=${send} /><//>`;
 }
 
 /** @param {any} props */
@@ -120,10 +120,10 @@ function Clients() {
             html`<${Name} of=${each.label} />`, html`<${Copy} text=${each.clientId} />`, html`<${Name} of=${each.allowedDomains.join(", ") || t("client.servers")} />`,
             isOpen(each) ? html`<${Badge} kind="bad">${t("client.unlimited")}<//>` : t("client.limited"), html`<${Badge} kind=${each.status === "active" ? "good" : "bad"}>${t({ active: "active", inactive: "off" }[/** @type {string} */ (each.status)] ?? "ended")}<//>`,
             each.status !== "revoked" && html`<div class="actions"><${Link} view="branding" id=${each.id}>${t("nav.branding")}<//>
-              ${may("client_ids:write") && html`<button type="button" class="quiet" onClick=${() => change(each)}>${t("client.settings")}</button><${Confirmed} label=${t("revoke")} question=${t("client.revoke", { name: clean(each.label) })} act=${() => call("DELETE", `/v1/client-ids/${each.id}`)} done=${loaded.again} />`}</div>`,
+              ${may("client_ids:write") && html`<button type="button" class="quiet" onClick=${() => change(each)}>${t("client.settings")}</button><${Confirmed} label=${t("revoke")} question=${t("client.revoke", { name: each.label })} act=${() => call("DELETE", `/v1/client-ids/${each.id}`)} done=${loaded.again} />`}</div>`,
           ] }))} />`}
     <//>
-    ${changed && html`<${ClientSettings} id=${changed.id} title=${t("key.change", { name: clean(changed.label) })} close=${() => { change(null); loaded.again(); }} />`}
+    ${changed && html`<${ClientSettings} id=${changed.id} title=${t("key.change", { name: changed.label })} close=${() => { change(null); loaded.again(); }} />`}
     ${isMaking && html`<${NewClient} close=${() => { make(false); loaded.again(); }} />`}
   `;
 }

@@ -36,10 +36,10 @@ export function Domain({ path, client, of: domain, again }) {
         <p>${t("domain.record")}</p>
         <p><${Copy} text=${domain.record.name} whole /></p>
         <p><${Copy} text=${domain.record.value} whole /></p>
-        <p>${t("domain.file", { url: clean(domain.file.url) })}</p>
+        <p>${t("domain.file", { url: domain.file.url })}</p>
         ${isMine && html`<div class="actions">
           <${Form} send=${check} label=${t("domain.check")} />
-          <${Confirmed} label=${t("domain.remove")} question=${t("domain.remove.question", { name: clean(client.label) })} act=${() => call("DELETE", path)} done=${again} />
+          <${Confirmed} label=${t("domain.remove")} question=${t("domain.remove.question", { name: client.label })} act=${() => call("DELETE", path)} done=${again} />
         </div>`}
       `}
     </section>

@@ -1,7 +1,7 @@
 // Signing in, registering, and the pages that links of mails lead to.
 
 import { html, useEffect, useState } from "./vendor.js";
-import { clean, t, time, word } from "./text.js";
+import { t, time, word } from "./text.js";
 import { BRAND, Problem, call, me, readMe } from "./api.js";
 import { Link, address, go, route } from "./route.js";
 import { Failure, Field, Form, Languages, Title, problemOf } from "./components.js";
@@ -65,7 +65,7 @@ function Others({ done, passkey, wallet }) {
       `}
       ${wallets.map((each) => html`
         <button type="button" class="way" key=${each.id} disabled=${isBusy} onClick=${by(() => signByWallet(each, wallet[0], wallet[1]))}>
-          ${t("by.wallet", { name: clean(each.name) })}
+          ${t("by.wallet", { name: each.name })}
         </button>
       `)}
       ${wallet && wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
@@ -147,7 +147,7 @@ function Register() {
     await call("POST", "/v1/auth/login", { body, alone: true });
     await enter(undefined);
   };
-  if (isSent) return html`<${Entry} title=${t("sent.title")}><p>${t("sent.confirm", { email: clean(email) })}</p><p class="hint">${t("sent.hint")}</p><//>`;
+  if (isSent) return html`<${Entry} title=${t("sent.title")}><p>${t("sent.confirm", { email })}</p><p class="hint">${t("sent.hint")}</p><//>`;
   return html`
     <${Entry} title=${t("register")}>
       <${Form} send=${register} label=${t("register")} onProblem=${setProblem}>
@@ -165,7 +165,7 @@ function Forgot() {
   const [answer, setAnswer] = useState(/** @type {any} */ (null));
   const send = async () => setAnswer(await call("POST", "/v1/auth/password/forgot", { body: { email: email.trim() }, alone: true }));
   if (answer) {
-    const text = answer.emailSent ? t("sent.reset", { email: clean(email) }) : t("sent.never");
+    const text = answer.emailSent ? t("sent.reset", { email }) : t("sent.never");
     return html`<${Entry} title=${t(answer.emailSent ? "sent.title" : "forgot")}><p>${text}</p><p class="links"><${Link} view="sign-in">${t("sign.in")}<//></p><//>`;
   }
   return html`
@@ -184,7 +184,7 @@ function Confirm() {
   const [email, setEmail] = useState("");
   const token = route.value.hash;
   const confirm = async () => setEmail((await call("POST", "/v1/auth/email/confirm", { body: { token }, alone: true })).email);
-  if (email) return html`<${Entry} title=${t("confirm.done")}><p>${t("confirm.next", { email: clean(email) })}</p><${Ways} email=${email} done=${() => enter(undefined)} /><//>`;
+  if (email) return html`<${Entry} title=${t("confirm.done")}><p>${t("confirm.next", { email })}</p><${Ways} email=${email} done=${() => enter(undefined)} /><//>`;
   return html`
     <${Entry} title=${t("confirm.title")}>
       ${token ? html`<p>${t("confirm.text")}</p><${Form} send=${confirm} label=${t("confirm.button")} />` : html`<p>${t("link.whole")}</p>`}
@@ -224,7 +224,7 @@ function Invitation() {
       ${problem && html`<${Failure} problem=${problem} />`}
       ${secret && !found && !problem && html`<p class="loading" role="status">${t("loading")}</p>`}
       ${found && html`
-        <p>${t("invitation.text", { account: clean(found.accountName), role: word("role", found.role), name: clean(found.name) })}</p>
+        <p>${t("invitation.text", { account: found.accountName, role: word("role", found.role), name: found.name })}</p>
         <p class="hint">${t("invitation.until", { time: time(found.expiresAt) })}</p>
         <${Joining} found=${found} secret=${secret} />
       `}
@@ -249,8 +249,8 @@ function Joining({ found, secret }) {
     await call("POST", "/v1/auth/login", { body: { email: found.name, password }, alone: true });
     location.assign(address("home"));
   };
-  if (isSent) return html`<p>${t("sent.confirm", { email: clean(found.name) })}</p>`;
-  if (me.value) return html`<p>${t("invitation.as", { name: clean(me.value.email ?? me.value.address) })}</p><${Form} send=${accept} label=${t("invitation.accept")} />`;
+  if (isSent) return html`<p>${t("sent.confirm", { email: found.name })}</p>`;
+  if (me.value) return html`<p>${t("invitation.as", { name: me.value.email ?? me.value.address })}</p><${Form} send=${accept} label=${t("invitation.accept")} />`;
   if (isNew) return html`<${Form} send=${register} label=${t("register")}><${NewPassword} value=${password} onValue=${setPassword} /><//>`;
   return html`
     <${Ways} email=${found.type === "email" ? found.name : ""} done=${accept} />

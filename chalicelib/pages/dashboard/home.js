@@ -26,7 +26,7 @@ function Home() {
 const requestsOf = (status) => async () => {
   const { requests, pagination } = await call("GET", `/v2/request${query({ status, limit: SHOWN })}`);
   const rows = requests.map((/** @type {any} */ each) => ({
-    key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: clean(each.reference ?? short(each.requestId)) }),
+    key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: each.reference ?? short(each.requestId) }),
     view: "request", id: each.requestId, at: each.createdAt,
   }));
   return firstOf(rows, "requests", { status }, pagination.total);
@@ -66,7 +66,7 @@ async function pendingChanges() {
 /** Webhooks that have failed for an hour, until they answer or somebody turns them off. */
 async function failingWebhooks() {
   const failing = (await call("GET", "/v1/webhook")).filter((/** @type {any} */ each) => each.failingSince);
-  return firstOf(failing.map((/** @type {any} */ each) => ({ key: `w${each.id}`, text: () => t("attention.webhook", { url: clean(each.url) }), view: "webhook", id: each.id, at: each.failingSince })), "webhooks");
+  return firstOf(failing.map((/** @type {any} */ each) => ({ key: `w${each.id}`, text: () => t("attention.webhook", { url: each.url }), view: "webhook", id: each.id, at: each.failingSince })), "webhooks");
 }
 
 /** Payments that were not owed, too late or too much, and that no refund has returned; those that were only late for a week. */
@@ -187,7 +187,7 @@ function Bars({ rows, currency, days }) {
       <svg viewBox="0 0 720 160" class="bars" role="img" aria-label=${t("volume.label", { currency, days, most: amount(highest) })}>
         ${names.map((name, at) => {
           const height = Number(sums[at]) > 0 ? Math.max(2, (Number(sums[at]) / Number(highest)) * 140) : 0;
-          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${day(name)}: ${amount(sums[at])} ${currency}`}</title></rect>`;
+          return html`<rect key=${name} x=${at * width + 1} y=${150 - height} width=${width - 2} height=${height} rx="2"><title>${`${day(name)}: ${amount(sums[at])} ${clean(currency)}`}</title></rect>`;
         })}
         <line x1="0" x2="720" y1="150.5" y2="150.5" />
       </svg>
@@ -195,7 +195,7 @@ function Bars({ rows, currency, days }) {
     </figure>
     <details>
       <summary>${t("volume.table")}</summary>
-      <${Table} caption=${t("volume.title")} heads=${[t("day"), currency]} rows=${names.filter((name) => paid[name].length).map((name) => ({ key: name, cells: [day(name), amount(sum(paid[name]))] }))} />
+      <${Table} caption=${t("volume.title")} heads=${[t("day"), clean(currency)]} rows=${names.filter((name) => paid[name].length).map((name) => ({ key: name, cells: [day(name), amount(sum(paid[name]))] }))} />
     </details>
   `;
 }

@@ -46,7 +46,7 @@ function Sheet({ currencies, clients, payer }) {
     if (!file) return;
     const read = file.size <= MOST_BYTES ? await file.text().catch(() => "") : null;
     const why = read === null ? t("import.large") : read.trim() ? readPayouts(read, currencies).problem : t("import.empty");
-    if (why) setRefused(t("import.file", { name: clean(file.name), why }));
+    if (why) setRefused(t("import.file", { name: file.name, why }));
     else change(read ?? "");
     event.target.value = "";
   };

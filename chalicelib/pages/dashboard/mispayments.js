@@ -81,7 +81,7 @@ function AskForRest({ of: row }) {
   const [isOpen, open] = useState(false);
   return html`
     <button type="button" class="quiet" onClick=${() => open(true)}>${t("rest.ask")}</button>
-    ${isOpen && html`<${Dialog} title=${t("rest.of", { what: clean(row.reference) || short(row.requestId) })} onClose=${() => open(false)}><${RestOf} id=${row.requestId} /><//>`}
+    ${isOpen && html`<${Dialog} title=${t("rest.of", { what: row.reference || short(row.requestId) })} onClose=${() => open(false)}><${RestOf} id=${row.requestId} /><//>`}
   `;
 }
 

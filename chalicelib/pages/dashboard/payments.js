@@ -1,7 +1,7 @@
 // Payments with their filters, sums of what is shown and a table to download.
 
 import { html, useState } from "./vendor.js";
-import { amount, short, sum, t, time, word } from "./text.js";
+import { amount, clean, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
 import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./payment_rows.js";
 import { Filters, filtersOf } from "./filters.js";
@@ -29,7 +29,7 @@ function Payments({ query: given }) {
           rows=${rows.map((row) => ({ key: row.id, cells: [
             html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
             row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.type), html`<${Name} of=${row.reference || t("none")} />`,
-            html`<code title=${row.payer}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
+            html`<code title=${clean(row.payer)}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
           ] }))}
         />
       `}
@@ -46,7 +46,7 @@ function totals(rows, before = {}) {
 }
 
 /** @param {Record<string, string>} of */
-const written = (of) => Object.entries(of).map(([currency, total]) => `${amount(total)} ${currency}`).join(", ");
+const written = (of) => Object.entries(of).map(([currency, total]) => `${amount(total)} ${clean(currency)}`).join(", ");
 
 /** @param {any} props The sums of the rows that are shown. */
 const Sums = ({ rows }) => html`<p class="sums">${t("payments.sums", { count: rows.length })} ${written(totals(rows))}</p>`;

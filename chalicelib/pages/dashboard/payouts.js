@@ -51,7 +51,7 @@ function Payer({ wallet }) {
       <${Form} send=${() => show(typed)} label=${t("filter.apply")} quiet onProblem=${setProblem}>
         <${Field} label=${t("create.wallet")} hint=${t("payouts.wallet.hint")} spellcheck="false" autocomplete="off" value=${typed} onValue=${setTyped} problem=${problemOf(problem, "walletAddress")} />
       <//>
-      ${wallets.length > 0 && html`<p class="links">${wallets.map((each) => html`<button type="button" class="quiet" key=${each.id} onClick=${() => connect(each)}>${t("by.wallet", { name: clean(each.name) })}</button>`)}</p>`}
+      ${wallets.length > 0 && html`<p class="links">${wallets.map((each) => html`<button type="button" class="quiet" key=${each.id} onClick=${() => connect(each)}>${t("by.wallet", { name: each.name })}</button>`)}</p>`}
     </section>
   `;
 }
@@ -92,7 +92,7 @@ function Of({ wallet, currencies }) {
           heads=${[t("payouts.choose"), t("amount"), t("create.recipient"), t("reference"), t("created")]}
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
             html`<${Choice} row=${row} isChosen=${chosen.some(({ requestId }) => requestId === row.requestId)} choose=${choose(row)} problem=${problemOf(problem, row.securePaymentToken)} />`,
-            html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<code title=${row.payee}>${short(row.payee)}</code>`,
+            html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<code title=${clean(row.payee)}>${short(row.payee)}</code>`,
             html`<${Name} of=${row.reference ?? t("none")} />`, html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
           ] }))}
         />

@@ -32,10 +32,10 @@ function Platforms() {
 function row({ orchestrator, key, clients }, again) {
   const revoke = () => call("DELETE", `/v2/orchestrators/${orchestrator.id}`);
   return { key: orchestrator.id, cells: [
-    html`<${Name} of=${orchestrator.name} /><p class="hint"><${Name} of=${orchestrator.supportEmail} /></p>`, html`<${Copy} text=${orchestrator.id} />`, html`<code>${key.keyPrefix}…</code>`,
+    html`<${Name} of=${orchestrator.name} /><p class="hint"><${Name} of=${orchestrator.supportEmail} /></p>`, html`<${Copy} text=${orchestrator.id} />`, html`<code>${clean(key.keyPrefix)}…</code>`,
     clients.length ? html`<${Name} of=${clients.map((/** @type {any} */ each) => each.label).join(", ")} />` : t("none"), time(orchestrator.createdAt),
     html`<${Badge} kind=${key.status === "active" ? "good" : "bad"}>${t(key.status === "active" ? "active" : "ended")}<//>`,
-    may("orchestrators:write") && html`<${Confirmed} label=${t("revoke")} question=${t("platform.revoke", { name: clean(orchestrator.name) })} act=${revoke} done=${again} />`,
+    may("orchestrators:write") && html`<${Confirmed} label=${t("revoke")} question=${t("platform.revoke", { name: orchestrator.name })} act=${revoke} done=${again} />`,
   ] };
 }
 

@@ -41,9 +41,9 @@ function Recurring() {
           heads=${[t("amount"), t("create.recipient"), t("recurring.paid"), t("recurring.next"), t("state"), t("actions")]}
           rows=${rows.map((row) => ({ key: row.id, cells: [
             html`<${Money} of=${row.amount} currency=${row.currency} /><p class="hint">${t(`create.${row.frequency}`)}</p>${row.reference && html`<p class="hint"><${Name} of=${row.reference} /></p>`}`,
-            html`<code title=${row.payee}>${short(row.payee)}</code><p class="hint">${t("held.from", { payer: short(row.payer) })}</p>`,
+            html`<code title=${clean(row.payee)}>${short(row.payee)}</code><p class="hint">${t("held.from", { payer: short(row.payer) })}</p>`,
             t("recurring.of", { paid: row.processedPayments, total: row.totalPayments }), row.nextPaymentDate ? time(row.nextPaymentDate) : t("none"),
-            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureCode && html`<p class="problem">${t(`failure.${row.failureCode}`, { reason: clean(row.failureReason) })}</p>`}`,
+            html`<${Badge} kind=${KINDS[row.status]}>${word("recurring", row.status)}<//>${row.failureCode && html`<p class="problem">${t(`failure.${row.failureCode}`, { reason: row.failureReason })}</p>`}`,
             may("payouts:write") && OPEN.includes(row.status) && html`<div class="actions">
               ${row.status === "pending" && html`<button type="button" class="quiet" onClick=${() => sign(row)}>${t("recurring.sign.now")}</button>`}
               ${row.status === "paused" && html`<${Form} send=${async () => { await call("PATCH", pathOf(row), { body: { action: "unpause" } }); again(); }} label=${t("recurring.resume")} quiet />`}
@@ -163,7 +163,7 @@ function Permit({ created, currency, payer, close }) {
     <h3>${t("recurring.sign")}</h3>
     <p>${t("recurring.signer")} <${Copy} text=${payer} /></p>
     <div class="ways">
-      ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${isBusy} onClick=${() => sign(each)}>${t("recurring.sign.by", { name: clean(each.name) })}</button>`)}
+      ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${isBusy} onClick=${() => sign(each)}>${t("recurring.sign.by", { name: each.name })}</button>`)}
       ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
     </div>
     ${problem && html`<${Failure} problem=${problem} />`}

@@ -54,7 +54,7 @@ export function RefundTransfer({ transfer }) {
 /** @param {any} props Signs a refund, which names its amount and receiver. */
 export const SignedRefund = ({ refund, payee }) => html`
   <${Signing} transactions=${refund.transactions} currency=${refund.currency} signer=${payee} label=${t("refund.signer")} again=${t("refund.before")}>
-    <p class="big">${amount(refund.amount)} ${refund.currency}</p>
+    <p class="big">${amount(refund.amount)} ${clean(refund.currency)}</p>
     <p>${t("refund.receiver")} <${Copy} text=${refund.payer} /></p>
   <//>
 `;

@@ -1,7 +1,7 @@
 // Requests and links: lists with filters that stand in the URL, and one request with its timeline.
 
 import { html, useRef, useState } from "./vendor.js";
-import { amount, short, t, time, webAddress, word } from "./text.js";
+import { amount, clean, short, t, time, webAddress, word } from "./text.js";
 import { ROOT, call, may, query } from "./api.js";
 import { Filters, filtersOf } from "./filters.js";
 import { Link } from "./route.js";
@@ -41,7 +41,7 @@ function Requests({ query: given }) {
           rows=${rows.map((row) => ({ key: row.requestId, cells: [
             html`<${Link} view="request" id=${row.requestId}>${time(row.createdAt)}<//>`,
             html`<${Money} of=${row.amount} currency=${row.invoiceCurrency} />`, html`<${State} of=${row.status} />`,
-            html`<${Name} of=${row.reference ?? t("none")} />`, html`<code title=${row.payee}>${short(row.payee) || t("none")}</code>`,
+            html`<${Name} of=${row.reference ?? t("none")} />`, html`<code title=${clean(row.payee)}>${short(row.payee) || t("none")}</code>`,
           ] }))}
         />
       `}

@@ -1,7 +1,7 @@
 // How who is signed in signs in: addresses and wallets, passkeys, and open sessions.
 
 import { html, useState } from "./vendor.js";
-import { clean, t, time } from "./text.js";
+import { t, time } from "./text.js";
 import { call, me, readMe } from "./api.js";
 import { Badge, Confirmed, Dialog, Empty, Field, Form, Loaded, Name, Table, Title, problemOf, useLoad } from "./components.js";
 import { addPasskey, discoverWallets, hasPasskeys, signByWallet } from "./proofs.js";
@@ -27,10 +27,10 @@ function Identities() {
     <section class="card"><h2>${t("identities.title")}</h2>
       <${Table} caption=${t("identities.title")} heads=${[t("name"), t("kind"), t("actions")]} rows=${identities.map((/** @type {any} */ each) => ({ key: each.id, cells: [
         html`<${Name} of=${each.name} />`, t(`identity.${each.type}`),
-        identities.length > 1 && html`<${Confirmed} label=${t("remove")} question=${t("identity.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/auth/identities/${each.id}`)} done=${readMe} />`,
+        identities.length > 1 && html`<${Confirmed} label=${t("remove")} question=${t("identity.remove", { name: each.name })} act=${() => call("DELETE", `/v1/auth/identities/${each.id}`)} done=${readMe} />`,
       ] }))} />
       ${isLooking
-        ? wallets.map((each) => html`<${Form} key=${each.id} send=${add(each)} label=${t("identity.add.with", { name: clean(each.name) })} quiet />`)
+        ? wallets.map((each) => html`<${Form} key=${each.id} send=${add(each)} label=${t("identity.add.with", { name: each.name })} quiet />`)
         : html`<${Form} send=${find} label=${t("identity.add")} quiet />`}
       ${isLooking && wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
       <${NewAddress} />
@@ -77,7 +77,7 @@ function NewAddress() {
   const send = async () => {
     say("");
     const { emailSent } = await call("POST", "/v1/auth/email/confirmation", { body: { email: email.trim() } });
-    say(t(emailSent ? "identity.sent" : "identity.unsent", { email: clean(email.trim()) }));
+    say(t(emailSent ? "identity.sent" : "identity.unsent", { email: email.trim() }));
   };
   return html`
     <${Form} send=${send} label=${t("identity.add.address")} onProblem=${setProblem} quiet>
@@ -123,7 +123,7 @@ function Passkeys() {
           ? html`<${Empty} title=${t("passkey.none")} text=${t("passkey.none.text")} />`
           : html`<${Table} caption=${t("passkey.title")} heads=${[t("name"), t("created"), t("last.used"), t("actions")]} rows=${passkeys.map((each) => ({ key: each.id, cells: [
               html`<${Name} of=${each.name} />`, time(each.createdAt), time(each.lastUsedAt),
-              html`<div class="actions"><${Rename} passkey=${each} done=${loaded.again} /><${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} /></div>`,
+              html`<div class="actions"><${Rename} passkey=${each} done=${loaded.again} /><${Confirmed} label=${t("remove")} question=${t("passkey.remove", { name: each.name })} act=${() => call("DELETE", `/v1/passkeys/${each.id}`)} done=${loaded.again} /></div>`,
             ] }))} />`}
       <//>
       ${hasPasskeys() && html`<${Form} send=${add} label=${t("passkey.add")} quiet><${Field} label=${t("passkey.label")} value=${name} onValue=${setName} /><//>`}

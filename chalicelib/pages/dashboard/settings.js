@@ -27,14 +27,14 @@ function Team() {
           html`<${Name} of=${each.name} /> ${each.current && t("team.you")}`,
           mayChange(each) ? html`<${RoleOf} member=${each} again=${loaded.again} />` : word("role", each.role), time(each.joinedAt),
           each.current ? html`<${Leave} />` : mayChange(each) && html`<div class="actions">
-            <${Confirmed} label=${t("team.end")} question=${t("team.end.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}/sessions`)} />
-            <${Confirmed} label=${t("team.remove")} question=${t("team.remove.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/members/${each.id}`)} done=${loaded.again} /></div>`,
+            <${Confirmed} label=${t("team.end")} question=${t("team.end.question", { name: each.name })} act=${() => call("DELETE", `/v1/members/${each.id}/sessions`)} />
+            <${Confirmed} label=${t("team.remove")} question=${t("team.remove.question", { name: each.name })} act=${() => call("DELETE", `/v1/members/${each.id}`)} done=${loaded.again} /></div>`,
         ] }))} />
         <h2>${t("team.invitations")}</h2>
         ${invitations.length === 0 ? html`<p class="quietly">${t("team.invitations.none")}</p>` : html`
           <${Table} caption=${t("team.invitations")} heads=${[t("name"), t("role"), t("expires"), t("actions")]} rows=${invitations.map((/** @type {any} */ each) => ({ key: each.id, cells: [
             html`<${Name} of=${each.name} />`, word("role", each.role), time(each.expiresAt),
-            canManage && html`<${Confirmed} label=${t("team.withdraw")} question=${t("team.withdraw.question", { name: clean(each.name) })} act=${() => call("DELETE", `/v1/invitations/${each.id}`)} done=${loaded.again} />`,
+            canManage && html`<${Confirmed} label=${t("team.withdraw")} question=${t("team.withdraw.question", { name: each.name })} act=${() => call("DELETE", `/v1/invitations/${each.id}`)} done=${loaded.again} />`,
           ] }))} />
         `}
       `}
@@ -46,7 +46,7 @@ function Team() {
 /** The way out of the account, which ends the session. */
 function Leave() {
   const current = me.value.accounts.find((/** @type {any} */ each) => each.id === me.value.id);
-  return html`<${Confirmed} label=${t("team.leave")} question=${t("team.leave.question", { name: clean(current?.name) })} act=${() => call("POST", "/v1/members/leave")} done=${() => readMe()} />`;
+  return html`<${Confirmed} label=${t("team.leave")} question=${t("team.leave.question", { name: current?.name })} act=${() => call("POST", "/v1/members/leave")} done=${() => readMe()} />`;
 }
 
 /** @param {any} props The role of a member, which holds from the next call on. */
@@ -60,7 +60,7 @@ function RoleOf({ member, again }) {
   return html`
     <div class="role-of">
       <${Form} send=${send} label=${t("save")} quiet>
-        <${Field} is="select" label=${t("team.role.of", { name: clean(member.name) })} isLabelHidden value=${role} onValue=${setRole}><${RoleOptions} /><//>
+        <${Field} is="select" label=${t("team.role.of", { name: member.name })} isLabelHidden value=${role} onValue=${setRole}><${RoleOptions} /><//>
       <//>
     </div>
   `;
@@ -79,7 +79,7 @@ function Invite({ close }) {
   };
   return html`
     <${Dialog} title=${t("team.invite")} onClose=${close}>
-      ${made ? html`<p class="note good">${t(made.emailSent ? "team.sent" : "team.link", { name: clean(made.name) })}</p>${made.link && html`<${Copy} text=${made.link} whole />`}` : html`
+      ${made ? html`<p class="note good">${t(made.emailSent ? "team.sent" : "team.link", { name: made.name })}</p>${made.link && html`<${Copy} text=${made.link} whole />`}` : html`
         <${Form} send=${send} label=${t("team.invite.send")} onProblem=${setProblem}>
           <${Field} label=${t("team.who")} hint=${t("team.who.hint")} value=${who} onValue=${setWho} problem=${problemOf(problem, "email") ?? problemOf(problem, "address")} />
           <${Field} is="select" label=${t("role")} hint=${t(`role.${role}.text`)} value=${role} onValue=${setRole}><${RoleOptions} /><//>

@@ -1,7 +1,7 @@
 // What a wallet of this browser is asked to sign, one transaction after the other; or a file with which a Safe proposes it.
 
 import { html, useEffect, useState } from "./vendor.js";
-import { clean, short, t } from "./text.js";
+import { short, t } from "./text.js";
 import { Problem, call, me } from "./api.js";
 import { discoverWallets } from "./proofs.js";
 import { Copy, Failure, Hash, Loaded, useLoad } from "./components.js";
@@ -68,7 +68,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
     ${before && state !== "sent" && html`<div class="note bad"><p>${again}</p><${Copy} text=${before} /></div>`}
     ${state !== "sent" && html`<${Loaded} of=${found}>${() => html`
       <div class="ways">
-        ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${state === "busy"} onClick=${() => send(each)}>${t("by.wallet", { name: clean(each.name) })}</button>`)}
+        ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${state === "busy"} onClick=${() => send(each)}>${t("by.wallet", { name: each.name })}</button>`)}
         ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
       </div>
       ${family === "evm" && !after && currency?.chainId && html`
@@ -175,7 +175,7 @@ function tronSigner(provider, signer, chain) {
 function refuse(thrown) {
   const said = String(thrown?.message ?? thrown);
   if (thrown?.code === 4001 || thrown?.code === 4100 || /declined|cancel/i.test(said)) throw new Error(t("wallet.rejected"));
-  throw new Error(t("sign.wallet", { said: clean(said).slice(0, 200) }));
+  throw new Error(t("sign.wallet", { said: said.slice(0, 200) }));
 }
 
 /** @param {Transaction[]} transactions @param {string} safe @param {number} chain Downloads them as a batch of Safe's Transaction Builder, where an owner proposes them. */

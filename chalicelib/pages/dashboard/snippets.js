@@ -34,7 +34,7 @@ function Programs({ of: own }) {
   const first = own.currencies.find((/** @type {any} */ each) => each.id === own.currency) ?? own.currencies[0];
   const [typed, setTyped] = useState({ payee: own.payee, currency: first?.id ?? "", amount: "12.50", clientId: "" });
   const change = (/** @type {string} */ name) => (/** @type {string} */ value) => setTyped({ ...typed, [name]: value });
-  const programs = writePrograms({ ...typed, payee: typed.payee.trim(), amount: typed.amount.trim() });
+  const programs = writePrograms({ ...typed, payee: clean(typed.payee.trim()), amount: typed.amount.trim() });
   return html`
     <section class="card">
       <div class="filters">

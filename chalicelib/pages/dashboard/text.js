@@ -49,12 +49,12 @@ async function show(name) {
   speech.value = { language: name, messages };
 }
 
-/** @param {string} key @param {Record<string, unknown>} [values] The message of a key, with {names} replaced. */
+/** @param {string} key @param {Record<string, unknown>} [values] The message of a key, with {names} replaced by values, which may be texts of somebody else. */
 export const t = (key, values = {}) =>
-  (speech.value.messages[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  (speech.value.messages[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => clean(values[name]));
 
 /** @param {string} group @param {string | null | undefined} name The message of a value of the API, or the value itself. */
-export const word = (group, name) => speech.value.messages[`${group}.${name}`] ?? String(name ?? "").replaceAll("_", " ");
+export const word = (group, name) => speech.value.messages[`${group}.${name}`] ?? clean(name).replaceAll("_", " ");
 
 /** @param {unknown} value Text of somebody else with invisible and direction-changing letters made visible. */
 export const clean = (value) => String(value ?? "").replace(INVISIBLE, "\ufffd");

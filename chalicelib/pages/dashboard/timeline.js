@@ -50,7 +50,7 @@ export function Timeline({ link, transfers, isTruncated, request, held, events, 
           <li key=${each.key} class=${each.isGood ? "good" : each.isBad ? "bad" : ""}>
             <time datetime=${each.at}>${time(each.at)}</time>
             <div>
-              <p>${each.text}</p>${each.more && html`<p class="hint">${each.more}</p>`}
+              <p>${each.text}</p>${each.more && html`<p class="hint">${clean(each.more)}</p>`}
               ${each.hash && html`<p class="hint"><${Hash} of=${each.hash} network=${each.network} /> ${networkName(each.network)}</p>`}
               ${each.transfer && may("requests:write") && html`<${Recovery} transfer=${each.transfer} link=${link} request=${request} isHeld=${Boolean(held)} />`}
               ${each.event && !each.event.announced && html`<p class="hint">${t("timeline.unannounced")}</p>`}

@@ -145,7 +145,7 @@ function Actions({ webhook, again }) {
       <${Form} send=${test} label=${t("webhook.test")} quiet />
       <${Choice} webhook=${webhook} again=${again} />
       <${Rotate} webhook=${webhook} />
-      <${Confirmed} label=${t("delete")} question=${t("webhook.delete", { url: clean(webhook.url) })} act=${() => call("DELETE", `/v1/webhook/${webhook.id}`)} done=${again} />
+      <${Confirmed} label=${t("delete")} question=${t("webhook.delete", { url: webhook.url })} act=${() => call("DELETE", `/v1/webhook/${webhook.id}`)} done=${again} />
       <${Form} send=${redeliver} label=${t("delivery.since.send")} quiet><${Field} label=${t("delivery.since")} type="datetime-local" max="9999-12-31T23:59" required value=${since} onValue=${setSince} /><//>
       <p role="status">${clean(said)}</p>
     </div>

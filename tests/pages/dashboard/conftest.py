@@ -16,6 +16,8 @@ from tests.support.light_passwords import light_passwords
 from tests.support.running import running
 
 PASSWORD = "correct horse"
+EVIL = """<img src=x onerror="window.ran=1">"><script>window.ran=1</script>'};window.ran=1;//"""
+"""A text for fields that is typed: as HTML or as a part of a script it would run."""
 _numbers = itertools.count()
 
 

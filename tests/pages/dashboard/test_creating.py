@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 from chalicelib.platform.access.people.records import Role
 from tests.fakes.world import PAYEE, WALLET
 from tests.pages.conftest import NewVisitor
-from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
+from tests.pages.dashboard.conftest import EVIL, PASSWORD, NewPerson, Person
 from tests.pages.dashboard.test_roles import give_role
 from tests.pages.dashboard.test_sign_in import fill_payment
-from tests.pages.dashboard.test_views import EVIL, pay_out
+from tests.pages.dashboard.test_views import pay_out
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item

@@ -11,9 +11,9 @@ from playwright.sync_api import Route, expect
 from infra.local.screens_dashboard import SCENES
 from tests.fakes.world import PAYEE
 from tests.pages.conftest import NewVisitor
-from tests.pages.dashboard.conftest import NewPerson, Person
+from tests.pages.dashboard.conftest import EVIL, NewPerson, Person
 from tests.pages.dashboard.test_creating import TRON, WRONG_CHECKSUM, created, sign_in_again
-from tests.pages.dashboard.test_views import EVIL, pay_out
+from tests.pages.dashboard.test_views import pay_out
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
