@@ -75,7 +75,7 @@ def test_a_batch_that_fails_names_the_payee_whom_its_token_refuses(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [2, 98])
+@pytest.mark.parametrize("count", [2, 23])
 @pytest.mark.parametrize("is_allowed", [True, False], ids=["with an allowance", "without one"])
 def test_it_does_so_by_a_node_that_runs_one_transaction_at_a_time(
     world: World, chain: Chain, payer: Payer, count: int, is_allowed: bool

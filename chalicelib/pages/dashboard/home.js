@@ -178,7 +178,7 @@ function Bars({ rows, currency, days }) {
   const names = Array.from({ length: days }, (_, back) => new Date(Date.now() - (days - 1 - back) * DAY_MS).toISOString().slice(0, 10));
   /** @type {Record<string, string[]>} */
   const paid = Object.fromEntries(names.map((name) => [name, []]));
-  for (const row of rows) if (row.paymentCurrencyId === currency) paid[row.timestamp.slice(0, 10)]?.push(row.amount);
+  for (const row of rows) if (row.paymentCurrencyId === currency && row.isPayout !== "true") paid[row.timestamp.slice(0, 10)]?.push(row.amount);
   const sums = names.map((name) => sum(paid[name]));
   const highest = sums.reduce((before, each) => (Number(each) > Number(before) ? each : before)); // of the bars
   const width = 720 / days;

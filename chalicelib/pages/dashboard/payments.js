@@ -28,7 +28,7 @@ function Payments({ query: given }) {
           heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
           rows=${rows.map((row) => ({ key: row.id, cells: [
             html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
-            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.type), html`<${Name} of=${row.reference || t("none")} />`,
+            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.isPayout === "true" ? "payout" : row.type), html`<${Name} of=${row.reference || t("none")} />`,
             html`<code title=${clean(row.payer)}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
           ] }))}
         />

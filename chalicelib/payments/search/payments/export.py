@@ -19,7 +19,7 @@ COLUMNS = (
     "timestamp", "id", "type", "network", "txHash", "payer", "payee", "amount", "paymentCurrency", "paymentCurrencyId",
     "invoiceAmount", "invoiceCurrency", "invoiceCurrencyId", "rate", "rateSource", "rateTime", "feeAmount",
     "feeCurrency", "feeAddress", "requestId", "paymentReference", "reference", "clientId", "amountInUsd", "usdRate",
-    "direction", "statedAmount",
+    "direction", "statedAmount", "isPayout",
 )  # fmt: skip
 _STARTS_FORMULA = tuple("=+-@＝＋－＠")
 """Spreadsheets in East Asia take the wide signs too."""
@@ -99,4 +99,5 @@ def _row(payment: Payment) -> tuple[str, ...]:
         rate_text(invert_rate(dollar)) if dollar else "",
         payment.direction,
         format_signed(payment, format_amount(stated, token.decimals)) if stated is not None else "",
+        "true" if payment.is_payout else "false",
     )

@@ -140,6 +140,7 @@ class PaymentAnswer(Output):
         "for the request is `convertedAmountDestination`, or the same if that is null. In `payments` of "
         "`GET /v2/request/{requestId}` `amount` is what it counts, in the invoice currency, and `paidAmount` is this"
     )
+    isPayout: bool = Field(description="Whether you have paid it, and were not paid")
     statedAmount: StatedAmount
     sourceNetwork: str
     destinationNetwork: str

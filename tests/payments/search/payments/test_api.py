@@ -49,6 +49,14 @@ def refusal(reply: Reply) -> tuple[int, list[tuple[str, str]]]:
     return reply.status, [(each["field"], each["message"]) for each in reply.json["errors"]]
 
 
+def test_what_was_paid_out_is_told_apart_from_what_was_received(new_shop: Shop) -> None:
+    payment = replace(paid(new_shop), is_payout=True, version=1)
+    running().store.write(payment)
+    (found,) = find(new_shop, requestId=payment.request_id).json["payments"]
+    assert (found["isPayout"], found["direction"]) == (True, "in")
+    assert dict(zip(COLUMNS, table([payment], False).strip().split(","), strict=True))["isPayout"] == "true"
+
+
 def test_a_direct_payment_shows_every_field(new_shop: Shop) -> None:
     made = paid(new_shop, reference="INV-1")
     reply = find(new_shop, requestId=made.request_id)
@@ -58,6 +66,7 @@ def test_a_direct_payment_shows_every_field(new_shop: Shop) -> None:
     assert found == {
         "id": made.payment_id,
         "direction": "in",
+        "isPayout": False,
         "amount": "12.5",
         "sourceNetwork": "sepolia",
         "destinationNetwork": "sepolia",
