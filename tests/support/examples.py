@@ -37,6 +37,7 @@ from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, direct
+from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.flows import save_many
 from chalicelib.payments.requests.plain_transfers.rules import with_address
@@ -66,7 +67,7 @@ from tests.fakes.recurring import signature_of
 from tests.fakes.requests import standalone, store_request
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
-from tests.fakes.world import WALLET, draft
+from tests.fakes.world import PAYEE, WALLET, draft
 from tests.support.client import Api, Reply
 from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.made import made_with
@@ -303,6 +304,14 @@ def has_payment(owner: Tenant, way: Way) -> None:
     store_payment_of(replace(request, client_id=owner.client_id), 12_500_000)
 
 
+def has_valued_payment(owner: Tenant, way: Way) -> None:
+    """A payment to the wallet of the example, with the rate of its time."""
+    request = replace(store_request(running(), owner.account_id), payee=PAYEE, client_id=owner.client_id)
+    payment = store_payment_of(request, 12_500_000)
+    rate = Rate("USD", payment.currency, BaseUnits(1), BaseUnits(1), RateSource.CHAINLINK, payment.at)
+    running().store.write(replace(payment, dollar_rate=rate, version=1))
+
+
 def has_event(owner: Tenant, way: Way) -> None:
     services = running()
     body = '{"event":"payment.confirmed","requestId":"01"}'
@@ -483,7 +492,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/journal"): example(before=has_payment),
-    ("GET", "/v2/journal/wallet"): example(before=has_payment),
+    ("GET", "/v2/journal/wallet"): example(before=has_valued_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),

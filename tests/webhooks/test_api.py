@@ -337,7 +337,7 @@ def test_deleting_is_for_good(new_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-@pytest.mark.parametrize("id", ["01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 5000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb", "%"])
+@pytest.mark.parametrize("id", ["01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 5000, "%F0%9F%92%B8", "%FF", "a%2Fb", "%"])
 def test_an_unknown_webhook_is_404(shop: Shop, method: str, id: str) -> None:
     reply = shop.send(method, f"/v1/webhook/{id}")
     assert (reply.status, reply.message) == (404, "Webhook not found")

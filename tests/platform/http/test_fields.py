@@ -11,8 +11,11 @@ from chalicelib.platform.http.fields import WHOLE, together
 from chalicelib.platform.http.operation import OPERATIONS
 from chalicelib.platform.http.parsing import parse_query
 from chalicelib.platform.http.request import HttpRequest
+from tests.fakes.world import PAYEE
 from tests.support.operations import models
 
+NEEDED = {"network": "sepolia", "walletAddress": PAYEE, "currency": "USD"}
+"""What some queries cannot do without; others take it, or pass over it."""
 COUNT = TypeAdapter(Annotated[int, Field(strict=True, ge=1, le=9), WHOLE])
 
 
@@ -61,7 +64,8 @@ def test_a_number_in_a_query_has_bounds() -> None:
 
 
 def sent(name: str, text: str) -> HttpRequest:
-    return HttpRequest("", "GET", "/", "/", {}, {name: [text]}, {}, frozenset(), b"", "")
+    query = {**{needed: [each] for needed, each in NEEDED.items()}, name: [text]}
+    return HttpRequest("", "GET", "/", "/", {}, query, {}, frozenset(), b"", "")
 
 
 @pytest.mark.parametrize(
