@@ -27,6 +27,8 @@ _SENT_HOST = rf"({_HOST}|\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]*[^\x00-\x7f]{_IN_NAME}
 """A name in any script has one first character that is not ASCII: there is one way to match it, however long it is."""
 SENT_WEB_URL = rf"^[hH][tT][tT][pP][sS]?://{_SENT_HOST}{_PORT}([/?#][^\s\\\x22\x27<>`]*)?$"
 """What a caller may send for a `WEB_URL`: names and paths in any script, and IPv6 addresses in any form."""
+_JOINERS = {0x200C: None, 0x200D: None}
+"""Not seen themselves. Persian, Indian scripts and emoji are written with them."""
 _PARTS = re.compile(r"([a-zA-Z]+://)([^/?#:\[\]@]+|\[[0-9A-Fa-f:]+\])(:[0-9]*)?([/?#].*)?", re.DOTALL)
 
 
@@ -34,12 +36,15 @@ def ascii_url(text: str) -> str:
     """A URL with its host in the form that goes over the network, and what else is not ASCII percent-encoded.
 
     International names become xn-- (IDNA 2008, mapped as by browsers, UTS 46). A text that cannot have that form, such
-    as one with characters that are not seen, is returned unchanged: `is_url` refuses it.
+    as one with characters that are not seen, apart from joiners behind the host, is returned unchanged: `is_url`
+    refuses it.
     """
     parts = _PARTS.fullmatch(text)
-    if parts is None or any(category(each)[0] in "CZ" for each in text):
+    if parts is None:
         return text
     scheme, host, port, rest = parts.groups(default="")
+    if any(category(each)[0] in "CZ" for each in host + rest.translate(_JOINERS)):
+        return text
     return scheme + _ascii_host(host) + port + quote(rest, safe=_ASCII)
 
 

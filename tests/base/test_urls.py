@@ -121,6 +121,8 @@ def test_whatever_is_accepted_is_the_same_for_every_parser(texts: list[str]) -> 
         ("http://sh\u043ep.example", "http://xn--shp-ted.example"),
         ("https://m\u00fcnchen\u3002de:8443/", "https://xn--mnchen-3ya.de:8443/"),
         ("https://shop.example/\u65e5\u672c?a=%20", "https://shop.example/%E6%97%A5%E6%9C%AC?a=%20"),
+        ("https://shop.example/\u0645\u06cc\u200c\u062e\u0648", "https://shop.example/%D9%85%DB%8C%E2%80%8C%D8%AE%D9%88"),
+        ("https://shop.example/?a=\U0001f468\u200d\U0001f469", "https://shop.example/?a=%F0%9F%91%A8%E2%80%8D%F0%9F%91%A9"),
         ("https://[2001:DB8:0::1]/a", "https://[2001:db8::1]/a"),
         ("https://\uff11\uff12\uff17.0.0.1/", "https://127.0.0.1/"),
         *((text, text) for text in ACCEPTED),
@@ -130,6 +132,12 @@ def test_whatever_is_accepted_is_the_same_for_every_parser(texts: list[str]) -> 
 def test_what_is_not_ascii_is_kept_in_the_form_that_goes_over_the_network(text: str, kept: str) -> None:
     assert ascii_url(text) == kept and is_url(kept, WEB_URL) and re.fullmatch(SENT_WEB_URL, text)
     check([kept])
+
+
+@pytest.mark.parametrize("sign", [*"\u200b\u202e\u2066\ufeff\u00ad\u00a0\u2028\x85"])
+def test_what_is_not_seen_is_refused_and_so_are_joiners_in_the_host(sign: str) -> None:
+    for text in (f"https://shop.example/\u00e9{sign}", "https://\u0645\u200c\u062e.example/", f"https://\u00e9{sign}.example/"):
+        assert not is_url(ascii_url(text), WEB_URL)
 
 
 NAMES = st.text(st.sampled_from([*"aZ09._-@[]%\\ ", *"\u00e9\u043e\u65e5\u3002\uff11"]), max_size=12)

@@ -19,7 +19,7 @@ from chalicelib.payments.requests.rules import amount_text
 from chalicelib.payments.requests.schemas import CustomerInfoBody
 from chalicelib.payments.requests.targets import Item
 from chalicelib.payments.transactions import TransactionAnswer
-from chalicelib.platform.http.fields import Amount, CurrencyId, OwnReference, Payee, together
+from chalicelib.platform.http.fields import Amount, CurrencyId, OwnName, Payee, together
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 from chalicelib.platform.settings import ValueForm
 from chalicelib.recurring.schemas import PayoutRecurrence
@@ -48,7 +48,7 @@ class Payout(PayoutItem, FeeFields, SourceFields):
 
     payerWallet: Wallet | None = Field(None, description="Who pays: then the answer says what that wallet has")
     payerAddress: Wallet | None = Field(None, description="Another name of `payerWallet`")
-    reference: OwnReference = Field(None, description="Your own name for it, such as an invoice number; empty is none")
+    reference: OwnName = Field(None, description="Your own name for it, such as an invoice number; empty is none")
     customerInfo: CustomerInfoBody | None = None
     recurrence: PayoutRecurrence | None = Field(
         None, description="Makes it a recurring payout, which is paid by the service after its payer has signed once"

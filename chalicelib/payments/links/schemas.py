@@ -154,7 +154,7 @@ class NewLink(ClientChoice, Redirect):
 
     feePercentage: fields.Percentage | None = Field(None, description="Decimal from 0 to 100; the fee is paid on top")
     feeAddress: fields.Recipient | None = Field(None, description="Required when feePercentage is set")
-    reference: fields.OwnReference = Field(
+    reference: fields.OwnName = Field(
         None, description="Your own name for it, such as an invoice number; empty is none"
     )
     accessPolicy: AccessPolicy | None = None
@@ -166,7 +166,7 @@ class CreateSecurePayment(NewLink):
     requests: Annotated[list[RequestItem], Field(min_length=1, max_length=200)] = Field(
         description="What is paid to whom; several entries make a batch"
     )
-    payerIdentifier: fields.ShortText | None = Field(None, description="Your own name for the payer")
+    payerIdentifier: fields.OwnName = Field(None, description="Your own name for the payer; empty is none")
     plainTransfer: StrictBool | None = Field(None, description=f"{PLAIN_TRANSFER}. For one entry in `requests`")
 
     @property

@@ -19,7 +19,7 @@ from chalicelib.payments.requests.rules import RequestCancelled
 from chalicelib.payments.requests.targets import Item
 from chalicelib.platform.http.client_choice import ClientChoice
 from chalicelib.platform.http.errors import details_of
-from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnReference, Payee, ShortText, form
+from chalicelib.platform.http.fields import Address, Amount, CurrencyId, OwnName, Payee, ShortText, form
 from chalicelib.platform.http.schemas import Input, Output, rule, unsent
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
@@ -91,7 +91,7 @@ class CreateRequest(ClientChoice):
         "destination, nor with `isCryptoToFiatAvailable`",
     )
     payer: Address | None = Field(None, description="Who is expected to pay; anybody can")
-    reference: OwnReference = Field(None, description="Your own name for it, such as an invoice number; empty is none")
+    reference: OwnName = Field(None, description="Your own name for it, such as an invoice number; empty is none")
     customerInfo: CustomerInfoBody | None = Field(None, description="Who the invoice is for")
     recurrence: RecurrenceBody | None = Field(None, description="Creates a new request on each later date")
     isCryptoToFiatAvailable: StrictBool | None = Field(

@@ -132,7 +132,12 @@ def _page(services: Services, origin: str | None, ip_address: str) -> Caller:
 
 
 def _session(services: Services, sent: SentCredential, records: Any, common: _Fields, ip_address: str) -> Caller:
-    """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once."""
+    """Sessions have the limit of the highest tier, as a dashboard page makes ten requests at once. What is sent beside
+    one has to be known."""
+    for name, kind, beside in (("x-api-key", ApiKey, sent.beside_key), ("x-client-id", ClientId, sent.client_id)):
+        with _naming(name, "authorization"):
+            if beside is not None and kind not in records:
+                raise Unauthorized
     found = records.get(Session), records.get(Membership), records.get(Person)
     session, membership, person = check_session(*found, services.clock())
     common |= {"actor": f"person:{person.person_id}", "quota": account_quota(session.account_id)}

@@ -2,11 +2,12 @@
 
 Of several credential headers, the first one that the operation accepts is used, in the order of the interface: a caller
 who always sends an API key and a client id may call every operation that accepts either. A session is used only if no
-credential header is sent (supplement, part 1). What is not used must not be of another
+credential header is sent that the operation accepts (supplement, part 1). What is not used must not be of another
 account; a cookie may be, as browsers send it by themselves.
 
 Generated clients send every header that the document names: those without a value empty, or all with the one key that
-they were given. An empty header counts as absent. A value that stands in several headers counts in that of its kind.
+they were given. An empty header counts as absent. A value that stands in several headers counts in that of its kind,
+and the token of a session as the session alone.
 """
 
 from collections.abc import Mapping
@@ -40,8 +41,9 @@ def read_credential(request: HttpRequest, accepted: tuple[Mode, ...]) -> SentCre
             return SentCredential(mode, secret, used, beside, named[0] if named else None)
     if usable:
         raise Unauthorized("x-client-id is required with x-orchestrator-key")
-    if not present and Mode.SESSION in accepted and (token := session_token(headers)):
-        return SentCredential(Mode.SESSION, token)
+    has_platform = "x-orchestrator-key" in given  # whose account is not read beside a session
+    if not has_platform and Mode.SESSION in accepted and (token := session_token(headers)):
+        return SentCredential(Mode.SESSION, token, client_id, given.get("x-api-key"))
     if not present and Mode.PUBLIC in accepted:
         return None
     if present:
@@ -84,7 +86,9 @@ _KINDS = {"x-orchestrator-key": "orc_", "x-api-key": "key_", "x-client-id": "cli
 
 def _credential_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The credential headers that count, by name."""
-    filled = {name: headers[name] for name in _KINDS if headers.get(name, "").strip()}
+    session = session_token(headers) or ""
+    passed_over = {"", session if parse_token(session) else ""}
+    filled = {name: headers[name] for name in _KINDS if headers.get(name, "").strip() not in passed_over}
     own = {text: name for name, text in filled.items() if text.startswith(_KINDS[name])}
     return {name: text for name, text in filled.items() if own.get(text, name) == name}
 

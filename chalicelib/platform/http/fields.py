@@ -59,10 +59,10 @@ NetworkName = Annotated[str, form("^[0-9a-z]+(-[0-9a-z]+)*$", "network-name")]
 """A `network` of GET /v2/currencies, or a common other name of it."""
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 """A name or number of the caller's own, kept as it is."""
-OwnReference = Annotated[
+OwnName = Annotated[
     Annotated[str, StringConstraints(max_length=255)] | None, AfterValidator(lambda text: text or None)
 ]
-"""The merchant's own name for what is paid. An empty text is none, as forms send it."""
+"""The merchant's own name for what is paid, or for who pays or is paid. An empty text is none, as forms send it."""
 _INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z$"
 Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_check_instant)]
 """An instant in UTC by ISO 8601, with at most milliseconds."""

@@ -32,7 +32,7 @@ from chalicelib.platform.http import credentials, responses
 from chalicelib.platform.http.operation import Operation, PageRoute
 from chalicelib.platform.http.parsing import call_of, check_body
 from chalicelib.platform.http.replay import run_once
-from chalicelib.platform.http.request import HttpRequest, refuse_repeated_headers
+from chalicelib.platform.http.request import HttpRequest, check_headers
 from chalicelib.platform.http.schemas import Input
 from chalicelib.platform.http.view import AnyCall, PageView, Reply, View, Visit, models_of
 from chalicelib.platform.services import Services
@@ -94,7 +94,7 @@ def admit(operation: Operation, view: View, services: Services, request: HttpReq
     The response headers say how many calls are left.
     """
     try:
-        refuse_repeated_headers(request)
+        check_headers(request)
         caller = _caller(operation, services, request)
     except (BadRequest, Unauthorized, Forbidden) as error:
         return _refuse_caller(services, request, error)

@@ -105,8 +105,11 @@ def address_of(text: str) -> str | None:
     return None
 
 
-def refuse_repeated_headers(request: HttpRequest) -> None:
-    """Raises BadRequest if one of _SINGLE_HEADERS is sent more than once."""
+def check_headers(request: HttpRequest) -> None:
+    """Raises BadRequest if one of _SINGLE_HEADERS is sent more than once, or a header has U+0000 (RFC 9110, 5.5)."""
     for name in _SINGLE_HEADERS:
         if name in request.repeated:
             raise BadRequest(f"The header {name} is sent more than once")
+    for name, text in request.headers.items():
+        if "\0" in text:
+            raise BadRequest(f"The header {name} must not contain the character U+0000")

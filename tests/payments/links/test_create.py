@@ -123,8 +123,11 @@ def test_texts_of_up_to_255_characters_are_kept(shop: Shop, field: str, text: st
         assert shop.get(f"/v2/secure-payments/{token}").json["reference"] == text
 
 
-def test_an_empty_reference_is_none(shop: Shop) -> None:
-    assert shop.get(f"/v2/secure-payments/{shop.link(item(), reference='')}").json["reference"] is None
+def test_an_empty_reference_or_name_of_the_payer_is_none(shop: Shop) -> None:
+    token = shop.link(item(), reference="", payerIdentifier="")
+    found = reading.load(running(), token)
+    assert found is not None
+    assert (found.link.reference, found.link.payer_identifier) == (None, None)
 
 
 def test_optional_fields_may_be_null(shop: Shop) -> None:

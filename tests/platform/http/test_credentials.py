@@ -298,6 +298,27 @@ def test_a_key_that_stands_in_every_header_but_its_own_is_401_and_the_headers_ar
     assert api.get("/v2/currencies", beside_platform).status == 401
 
 
+def test_where_a_session_is_needed_what_is_sent_of_its_account_beside_it_is_passed_over(api: Api) -> None:
+    """Clients that send every credential that they have, or the session's token in each header."""
+    tenant, other = Tenant(), Tenant()
+    bearer = tenant.by_email()
+    token = bearer["authorization"].removeprefix("Bearer ")
+    for session in (bearer, {"cookie": f"session_token={token}"}):
+        for beside in (tenant.by_key(), tenant.by_client(), {**tenant.by_key(), **tenant.by_client()}):
+            assert api.get("/v1/auth/me", {**session, **beside}).status == 200, beside
+        for name in ("x-api-key", "x-client-id"):
+            foreign = other.by_key() if name == "x-api-key" else other.by_client()
+            reply = api.get("/v1/auth/me", {**session, **foreign})
+            assert (reply.status, reply.message) == (401, f"{name} {OF_ANOTHER_ACCOUNT}")
+            reply = api.get("/v1/auth/me", {**session, name: "unknown"})
+            assert (reply.status, reply.message) == (401, f"{name} {UNKNOWN_CREDENTIAL}, or leave it out")
+        assert api.get("/v1/auth/me", {**session, **tenant.by_orchestrator_key()}).status == 403
+        every = {**session, **dict.fromkeys(("x-api-key", "x-client-id", "x-orchestrator-key"), token)}
+        for path in ("/v1/auth/me", "/v1/webhook"):
+            assert api.get(path, every).status == 200, path
+    assert api.get("/v1/webhook", {"x-api-key": token}).message == f"x-api-key {UNKNOWN_CREDENTIAL}"
+
+
 def test_an_orchestrators_key_without_a_client_id_leaves_it_to_the_api_key_beside_it(api: Api, shop: Shop) -> None:
     tenant = Tenant()
     platform = tenant.by_orchestrator_key()["x-orchestrator-key"]

@@ -338,7 +338,7 @@ def test_every_scope_is_one_of_an_operation_and_no_key_has_those_of_people() -> 
 
 
 def test_a_key_counts_before_a_client_id_and_both_before_a_session(api: Api) -> None:
-    """Supplement, part 1: a session is consulted only when no credential header is present."""
+    """Supplement, part 1: a session is consulted only when no credential header is present that counts here or is wrong."""
     tenant, other = Tenant(), Tenant()
     session = tenant.by_wallet()
     for header, value in (("x-api-key", "key_unknown"), ("x-client-id", "cli_unknown"), ("x-orchestrator-key", "x")):

@@ -58,6 +58,18 @@ def test_the_character_zero_is_refused_in_each_text(api: Api, known: Operation) 
         assert stored() == before, (place, path)
 
 
+@pytest.mark.parametrize("name", ["origin", "user-agent", "x-api-key", "idempotency-key"])
+def test_the_character_zero_is_refused_in_each_header(api: Api, name: str) -> None:
+    """Of a client id without domains the Origin is kept, whatever it is, and told of in events."""
+    tenant = Tenant()
+    headers = {**tenant.by_key(), name: ZERO}
+    before = stored()
+    for method, body in (("POST", {"requests": [item()]}), ("GET", None)):
+        reply = api.request(method, "/v2/secure-payments", body, headers)
+        assert (reply.status, reply.message) == (400, f"The header {name} must not contain the character U+0000")
+    assert stored() == before
+
+
 def test_other_control_characters_are_kept_as_they_were_sent(api: Api) -> None:
     tenant = Tenant()
     text = "".join(map(chr, (*range(1, 32), *range(127, 160), 0x2028, 0x202E, 0xFEFF)))

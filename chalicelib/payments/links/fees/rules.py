@@ -94,7 +94,7 @@ def plan_of(payable: PayableLink) -> FeePlan | None:
 
 def preview(amount: str, currency: str, client_fee: Fee, flow: Flow, default_bearer: Bearer) -> FeePlan:
     """The plan of a future payment with a client id's fee. `currency` is an id or a symbol. Raises BadRequest."""
-    token = token_with_id(currency) or next((t for t in find_tokens() if t.symbol == currency), None)
+    token = token_with_id(currency) or next(iter(find_tokens(symbol=currency)), None)
     if token is None:
         raise BadRequest(f"Currency {currency[:_MAX_QUOTED]} is not supported; GET /v2/currencies lists the ids")
     if not _is_dollar(token):

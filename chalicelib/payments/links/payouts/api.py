@@ -9,7 +9,7 @@ from chalicelib.payments.links.payouts import flows
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft, PayoutsDraft
 from chalicelib.payments.links.schemas import NewLink, Redirect, RequestItem, SecurePaymentCreated
 from chalicelib.platform.http.client_choice import owner_of
-from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, Payee, Recipient, ShortText
+from chalicelib.platform.http.fields import Amount, CurrencyId, NetworkName, OwnName, Payee, Recipient
 from chalicelib.platform.http.schemas import rule
 from chalicelib.platform.http.view import Call
 
@@ -22,7 +22,7 @@ class CreatePayout(NewLink):
     network: Annotated[NetworkName, StringConstraints(min_length=1)] = Field(description="The network of the currency")
     currency: Annotated[CurrencyId, StringConstraints(min_length=1)] = Field(description="<symbol>-<network>")
     amount: Amount = Field(description="Human-readable decimal amount, greater than 0")
-    recipientIdentifier: ShortText | None = Field(None, description="Your own name for the recipient")
+    recipientIdentifier: OwnName = Field(None, description="Your own name for the recipient; empty is none")
 
     def draft(self) -> PayoutDraft:
         link = self.plain(Draft, items=(), payer_identifier=None)

@@ -104,7 +104,7 @@ def test_a_preview_of_a_symbol_alone_is_in_dollars_whatever_the_network() -> Non
     assert plan.default_bearer == "payee"
 
 
-@pytest.mark.parametrize("currency", ["NOPE", "USD", "EUR", "ETH-mainnet", "usdc", "", "x" * 5000])
+@pytest.mark.parametrize("currency", ["NOPE", "USD", "EUR", "ETH-mainnet", "", "x" * 5000])
 def test_a_preview_of_anything_else_is_refused(currency: str) -> None:
     with pytest.raises(BadRequest) as caught:
         preview("100", currency, Fee(), Flow.PAY, "payer")
