@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict
 from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.networks import Network, find_network
-from chalicelib.chains.nodes.chains import Chains, host_of
+from chalicelib.chains.nodes.chains import Chains, endpoint_of, host_of
 from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.nodes import Nodes
@@ -61,7 +61,7 @@ def set_nodes(services: Services, name: str, urls: Sequence[str]) -> list[str]:
     Raises BadRequest with the first thing that is wrong, Conflict if somebody else changed the secret meanwhile.
     """
     facts = _network(name)
-    if len(set(urls)) < len(urls):
+    if len(set(map(endpoint_of, urls))) < len(urls):
         raise BadRequest("A URL is given twice; nothing is changed.")
     checked = [check(services, facts, url) for url in urls]
     _check_agreement(services, facts, urls)

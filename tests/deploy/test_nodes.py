@@ -251,7 +251,8 @@ def test_a_node_that_cannot_be_used_is_refused_with_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "urls", [[], ["node.example"], ["ftp://node.example"], ["http://127.0.0.1:9"], ["http://a", "http://a"]]
+    "urls",
+    [[], ["node.example"], ["ftp://node.example"], ["http://127.0.0.1:9"], ["http://a", "http://a"], ["http://a:80/", "http://A"]],
 )
 def test_what_is_no_url_of_a_node_is_refused(run: Run, urls: list[str]) -> None:
     code, _, error = run("set-node", "--network", "base", *urls)

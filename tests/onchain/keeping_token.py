@@ -52,6 +52,20 @@ def rebasing_token() -> bytes:
     )
 
 
+def rebasing_wallets_token() -> bytes:
+    """As `rebasing_token`, and whoever pays has shares, too: a transferFrom of more than the balance fails."""
+    thousand, rate = "0x03e8", "PUSH0 SLOAD"
+    needed, has = f"{rate} {thousand} {ALL} MUL DIV", "0x04 CALLDATALOAD SLOAD"
+    takes = f"{needed} {has} LT @refuse JUMPI {needed} {has} SUB 0x04 CALLDATALOAD SSTORE"
+    gives = f"{needed} 0x24 CALLDATALOAD SLOAD ADD 0x24 CALLDATALOAD SSTORE"
+    logs = f"{ALL} PUSH0 MSTORE 0x24 CALLDATALOAD 0x04 CALLDATALOAD {TRANSFER_TOPIC} 0x20 PUSH0 LOG3"
+    return assemble(
+        f"{_SELECTOR} 0x23b872dd EQ @move JUMPI {_SELECTOR} 0x70a08231 EQ @balance JUMPI 0x{2**128:034x} {_RETURNS} "
+        f":move {takes} {gives} {logs} {SAYS_TRUE} :balance {thousand} {rate} {has} MUL DIV {_RETURNS} "
+        f":refuse {reverts_with('balance')}"
+    )
+
+
 def dollar_token(
     left: str, balance: str = "", symbol: str = "USDC", decimals: int = 6, ending: str = SAYS_TRUE
 ) -> bytes:

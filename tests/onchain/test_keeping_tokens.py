@@ -9,6 +9,7 @@ from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item
+from chalicelib.payments.search.payments.schemas import payment_answer
 from infra.local.chain import Chain, RpcError
 from tests.fakes.world import PAYEE, World
 from tests.onchain.capped_node import CappedNode
@@ -21,6 +22,7 @@ from tests.onchain.keeping_token import (
     SAYS_NOTHING,
     keeping_token,
     rebasing_token,
+    rebasing_wallets_token,
     refusing_token,
 )
 from tests.onchain.payer import FUSDC, Payer
@@ -149,3 +151,47 @@ def test_of_a_rebasing_token_its_logs_count_whatever_the_balance_of_the_payee_is
     world.tick(network="sepolia")
     request = world.load(payment).requests[0]
     assert (request.paid, request.received, request.status) == (12_500_000, 12_500_000, RequestStatus.PAID)
+
+
+def test_a_balance_that_falls_between_quote_and_payment_pays_nothing_and_one_that_rises_pays_what_was_quoted(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    def rebase(thousandths: int) -> None:
+        chain.rpc("anvil_setStorageAt", FUSDC, "0x0", f"0x{thousandths:064x}")
+
+    chain.rpc("anvil_setCode", FUSDC, "0x" + rebasing_wallets_token().hex())
+    chain.rpc("anvil_setStorageAt", FUSDC, f"0x{int(payer.address, 16):x}", f"0x{20_000_000:064x}")
+    rebase(1000)
+    payment = world.create_link()
+    *approvals, pays = payer.quote(world, payment)["transactions"]
+    for each in approvals:
+        payer.send(each)
+    rebase(500)
+    with pytest.raises(RpcError, match="execution reverted"):
+        payer.send(pays)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    assert world.load(payment).requests[0].paid == 0
+    rebase(3000)
+    payer.send(pays)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    request = world.load(payment).requests[0]
+    assert (request.paid, request.received, request.status) == (12_500_000, 12_500_000, RequestStatus.PAID)
+
+
+def test_a_fee_that_a_token_begins_to_keep_after_the_quote_is_shown_beside_what_arrived(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    payment = world.create_link()
+    quoted = payer.quote(world, payment)["transactions"]
+    chain.rpc("anvil_setCode", FUSDC, "0x" + keeping_token(ONE_PERCENT).hex())
+    for each in quoted:
+        payer.send(each)
+    chain.mine(2)
+    world.tick(network="sepolia")
+    (request,) = world.load(payment).requests
+    assert (request.paid, request.received, request.status) == (12_375_000, 12_375_000, RequestStatus.PARTIALLY_PAID)
+    (paid,) = payment_store.payments(world.services.store, request.request_id)
+    shown = payment_answer(paid, request, "service", shows_customer=False).model_dump(exclude_unset=True)
+    assert (shown["amount"], shown["statedAmount"]) == ("12.375", "12.5")

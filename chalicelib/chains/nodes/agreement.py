@@ -176,7 +176,7 @@ def _all(said: "Sequence[list[SentTransaction | None]]") -> "list[SentTransactio
 
 
 def comparable_logs(logs: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """What has to be equal of the logs of transactions: each in its place, and not the number that a node gives it in
-    its block, which honest nodes count differently."""
-    ordered = sorted(logs, key=lambda log: (log["transactionHash"], int(log["logIndex"], 16)))
-    return [tuple(log[name] for name in _COMPARED_IN_LOGS) for log in ordered]
+    """What has to be equal of the logs of transactions: each in its place, and neither the number that a node gives it
+    in its block, which honest nodes count differently, nor the case of digits, such as of addresses by EIP-55."""
+    ordered = sorted(logs, key=lambda log: (log["transactionHash"].lower(), int(log["logIndex"], 16)))
+    return [tuple(str(log[name]).lower() for name in _COMPARED_IN_LOGS) for log in ordered]

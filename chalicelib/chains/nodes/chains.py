@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.catalogue.networks import find_network
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
     from chalicelib.chains.nodes.protocol import Chain
     from chalicelib.chains.nodes.tron import TronChain
+
+_PORTS = {"http": ":80", "https": ":443"}
 
 
 class Chains:
@@ -63,9 +65,9 @@ class Chains:
     def _create(self, name: str, urls: tuple[str, ...]) -> "Chain":
         """The chain by its node, or by several, which share the time that one would have.
 
-        A URL that is there twice is one node: it does not confirm itself.
+        A URL that is there twice, in whatever spelling, is one node: it does not confirm itself.
         """
-        urls = tuple(dict.fromkeys(urls))
+        urls = tuple({endpoint_of(url): url for url in reversed(urls)}.values())[::-1]
         if len(urls) == 1:
             return self._of_node(name, urls[0], 1)
         from chalicelib.chains.nodes.nodes import Nodes
@@ -85,6 +87,14 @@ class Chains:
 
         contracts = escrow_contracts(name, self._escrows)
         return EvmChain(name, url, contracts, share, partial(self._on_error, name))
+
+
+def endpoint_of(url: str) -> tuple[str, str, str]:
+    """What is the same of two URLs of one node: host and port, path, query. Whatever the case of the host, a port that
+    goes without saying, or a slash at the end, and by http as by https."""
+    parts = urlsplit(url.strip())
+    place = host_of(url.strip()).lower().removesuffix(_PORTS.get(parts.scheme, "")).rstrip(".")
+    return place, unquote(parts.path).rstrip("/"), parts.query
 
 
 def host_of(url: str) -> str:

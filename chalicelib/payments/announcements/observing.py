@@ -12,7 +12,13 @@ from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
 from chalicelib.chains.catalogue.networks import require_network
-from chalicelib.chains.nodes.agreement import TooFewNodes, agree, read_agreed_facts, read_agreed_transaction
+from chalicelib.chains.nodes.agreement import (
+    TooFewNodes,
+    agree,
+    read_agreed_facts,
+    read_agreed_head,
+    read_agreed_transaction,
+)
 from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
@@ -46,23 +52,32 @@ def observe_announced(
     if detected_to is None:
         raise ChainUnavailable(f"The {announced.network} chain has not been read since the service was updated")
     chain = services.chains.evm(announced.network)  # of Tron, its reads of what was sent are the same
-    chain.head()
+    newest = min(cursor.scanned_to, newest_deep(services, chain))
     if announced.safe_tx_hash is None:
-        return _observe_sent(services, chain, payable, announced, cursor.scanned_to, detected_to)
+        return _observe_sent(services, chain, payable, announced, newest, detected_to)
     announced, is_unknown = with_proposal(services, payable, announced, unavailable)
-    announced, block, executed = find_execution(services, chain, announced, cursor.scanned_to, cursor.range_limit)
+    announced, block, executed = find_execution(services, chain, announced, newest, cursor.range_limit)
     if executed is not None and executed.value.success:
-        sent = read_agreed_transaction(chain, executed.value.transaction_hash, cursor.scanned_to).value
+        sent = read_agreed_transaction(chain, executed.value.transaction_hash, newest).value
         if sent is not None and _may_be_unread(chain, payable, sent, detected_to):
             block, executed = announced.scanned_to, None
     nonce, block_time = None, detected_to
-    if block != cursor.scanned_to:
+    if block != newest:
         block_time = read_agreed_facts(chain, [block]).map(lambda facts: facts[block].time)
     elif announced.wallet is not None and announced.nonce is not None and executed is None:
         safe = announced.wallet
         nonce = _agreed_or_none(chain, lambda node: node.safe_nonce(safe, block))
     observation = Observation(block, block_time, detected_to, executed, nonce, False, is_unknown)
     return announced, observation
+
+
+def newest_deep(services: Services, chain: "EvmChain") -> int:
+    """The newest block of a chain that is deep enough at every node that answers. One request to each. Raises
+    ChainUnavailable."""
+    known = require_network(chain.network)
+    return max(
+        read_agreed_head(chain).value - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0
+    )
 
 
 def _observe_sent(

@@ -77,8 +77,8 @@ def correction_events(
 
 
 def _count_event(request: Request, now: datetime) -> tuple[Request, bool]:
-    """The request after one more, and whether that is announced."""
-    today = now.date().isoformat()
+    """The request after one more, and whether that is announced. A day is never before the last: clocks differ."""
+    today = max(now.date().isoformat(), request.unexpected_on or "")
     number = request.unexpected_count if request.unexpected_on == today else 0
     if number >= MAX_A_DAY:
         return replace(request, unexpected_unnotified=request.unexpected_unnotified + 1), False

@@ -25,7 +25,7 @@ from chalicelib.payments.scanning.hints import hint
 from chalicelib.payments.scanning.ranges import Found
 from chalicelib.payments.scanning.records import DEFERRED_COUNTED, Cursor, DeferredTransaction
 from chalicelib.payments.scanning.rules import NetworkStatus
-from chalicelib.payments.scanning.transfer_log import Logs
+from chalicelib.payments.scanning.transfer_log import Logs, Matched, can_count
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import Throttled, WriteConflict, with_next_version
@@ -78,7 +78,6 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
     known = store.cursor(services.store, name)
     is_late = rules.is_late(known, confirmations, nodes.block_time(facts), services.clock())
     chain, head = one_node(every_node, is_late)
-    confirmed = rules.height_of_confirmed(head, confirmations)
     cursor = known or _first_cursor(services, every_node, facts, head, confirmations)
     if compares_nodes:
         cursor = nodes.compare(services, every_node, facts, confirmations, cursor)
@@ -86,7 +85,7 @@ def _scan(services: Services, name: str, compares_nodes: bool) -> int:
         return 0
     tick = _Tick(services, chain, facts, confirmations, deadline, cursor, head)
     if cursor.unfinished is not None:
-        if confirmed < rules.last_logged(cursor):
+        if tick.confirmed < rules.last_logged(cursor):
             return 0
         tick.follow_fork()
     return tick.run()
@@ -106,9 +105,9 @@ class _Tick:
         head: int,
     ) -> None:
         self.services, self.chain, self.facts, self.deadline = services, chain, facts, deadline
-        self.confirmations, self.confirmed = confirmations, rules.height_of_confirmed(head, confirmations)
+        self.confirmations = confirmations
         self.details, self.policy = Details(services, facts, deadline), absence.policy(services, facts)
-        self.cursor, self.head = cursor, head
+        self.cursor, self.head, self.is_limited = cursor, head, False
         self.count, self.reads, self.refusals = 0, 0, 0
         self.along: tuple[BlockRange, Logs] | None = None
         self.deferred: list[DeferredTransaction] = []
@@ -124,7 +123,12 @@ class _Tick:
                 break
         return self.count
 
+    @property
+    def confirmed(self) -> int:
+        return rules.height_of_confirmed(self.head, self.confirmations)
+
     def follow_fork(self) -> None:
+        self._limit_head()
         self.cursor = _follow_fork(self.services, self.chain, self.details, self.cursor, self.confirmed)
 
     def _read(self, blocks: BlockRange) -> bool:
@@ -141,6 +145,8 @@ class _Tick:
             absence.check_moves_on(name, self.policy, weighed)
             matched = ranges.match_transfers(services, self.chain, weighed.reading.logs, blocks, self.details.watched)
             comparison.check_number(matched.entries, blocks, self.details.family)
+            if not self._is_deep(matched):
+                return True
             found = ranges.not_recorded(services, self.chain, self.details, cursor, matched, weighed.proved)
         except Disconnected:
             place = {"network": name, "read_to": cursor.scanned_to}
@@ -156,6 +162,19 @@ class _Tick:
         else:
             return self._record(blocks, listed, weighed, found)
         return True
+
+    def _is_deep(self, matched: Matched) -> bool:
+        """Whether new transfers are confirmed by the newest block of another node, too; if not, this tick reads blocks
+        up to those that are."""
+        new = [each.block_number for each in matched.to_compare if can_count(each)]
+        if new:
+            self._limit_head()
+        return not new or max(new) <= self.confirmed
+
+    def _limit_head(self) -> None:
+        if not self.is_limited:
+            self.head = nodes.limit_head(self.services, self.chain, self.head, self.cursor)
+            self.is_limited = True
 
     def _record(self, blocks: BlockRange, listed: RangeReading, weighed: Known, found: Found) -> bool:
         """Writes what was found in a range, then moves the cursor behind it; whether the tick goes on."""

@@ -186,6 +186,11 @@ def test_logs_that_a_node_numbers_in_another_way_are_the_same() -> None:
     assert comparable_logs([log(7, "0x01")]) != comparable_logs([log(7, "0x01"), log(8, "0x01")])
 
 
+def test_logs_whose_digits_a_node_writes_in_another_case_are_the_same() -> None:
+    upper = [{**each, "topics": [HASH.upper()], "data": "0xAB", "address": SENDER.upper()} for each in [log(7, "0xab")]]
+    assert comparable_logs(upper) == comparable_logs([{**log(7, "0xab"), "address": SENDER.lower()}])
+
+
 DECIDED_BY_AGREED = {
     "chalicelib.payments.links.rules.is_read_past": "read_until",
     "chalicelib.payments.transfers.flows._reachable_payers": "read",

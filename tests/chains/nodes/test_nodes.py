@@ -311,10 +311,24 @@ def test_a_chain_is_kept_until_its_urls_change() -> None:
         chains.of("base")
 
 
-def test_a_url_that_is_there_twice_is_one_node_and_confirms_nothing() -> None:
-    chain = Chains(SimpleNamespace(rpc_urls={"base": ("http://one", "http://one")})).of("base")
+@pytest.mark.parametrize(
+    "again",
+    ["http://one/key", "http://ONE/key", "http://one:80/key", "http://one./key", "https://one/key", "https://one:443/key",
+     "http://one/key/", " http://one/key", "http://one/%6Bey", "http://user@one/key"],
+)  # fmt: skip
+def test_a_url_that_is_there_twice_is_one_node_and_confirms_nothing(again: str) -> None:
+    chain = Chains(SimpleNamespace(rpc_urls={"base": ("http://one/key", again)})).of("base")
     assert isinstance(chain, EvmChain)
     assert others_of(chain) == ()
+
+
+@pytest.mark.parametrize(
+    "other", ["http://two/key", "http://one/other", "http://one:81/key", "http://one/key?a", "http://one/KEY"]
+)
+def test_another_url_is_another_node(other: str) -> None:
+    chain = Chains(SimpleNamespace(rpc_urls={"base": ("http://one/key", "http://one/key/", other)})).of("base")
+    assert isinstance(chain, Nodes)
+    assert len(chain.nodes) == 2
 
 
 @pytest.mark.parametrize(

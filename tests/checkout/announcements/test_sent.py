@@ -77,6 +77,23 @@ def test_one_node_of_two_does_not_free_a_link_by_saying_that_its_transaction_fai
     assert track(world, only).status is AnnouncedStatus.FAILED, "of the only node it is the word that counts"
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_blocks_that_confirm_a_failure_before_they_are_there(
+    world: World, is_first: bool
+) -> None:
+    payment = world.create_link()
+    tx_hash, _ = pay(world, payment)
+    honest: Any = world.chain
+    honest.include(tx_hash, success=False)
+    liar = Liar(honest, head=lambda: honest.head() + 1)
+    services = served_beside(world.services, "sepolia", liar, is_first)
+    world.tick(services)
+    assert track(world, services).status is AnnouncedStatus.PENDING
+    honest.mine()
+    world.tick(services)
+    assert track(world, services).status is AnnouncedStatus.FAILED
+
+
 @pytest.mark.parametrize("has_it", [True, False])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_one_node_of_two_does_not_free_a_link_by_inventing_what_its_transaction_says(

@@ -11,6 +11,7 @@ from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.recording.notices import MAX_A_DAY
 from chalicelib.payments.recording.unmatched import LARGEST_PER_TOKEN, MAX_PER_KIND, UnmatchedKind
 from chalicelib.payments.requests.payments.records import UnmatchedTransfer
+from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.storage.pages import Listing
 from chalicelib.webhooks.endpoints import flows as endpoints
@@ -199,6 +200,20 @@ def test_of_a_request_ten_are_told_a_day_and_the_next_says_how_many_were_not(sho
     shop.pay(1)
     shop.pay(1)
     assert [body["untoldCount"] for body in shop.notified[1 + MAX_A_DAY :]] == [4, 0]
+
+
+def test_a_worker_whose_clock_is_a_day_behind_announces_no_more_of_them(shop: Shop) -> None:
+    shop.pay()
+    for _ in range(MAX_A_DAY):
+        shop.pay(1)
+    late = replace(shop.world.services, clock=lambda: shop.world.now - timedelta(days=1))
+    for services in (late, shop.world.services) * 2:
+        shop.world.advance(1)
+        shop.world.chain.pay(shop.payment.requests[0], amount=1)
+        shop.world.chain.mine(2)
+        scan_chain(shop.world.services, json.dumps({"network": "sepolia"}))
+        shop.world.record(services)
+    assert len(shop.notified[1:]) == MAX_A_DAY
 
 
 def test_what_is_not_stored_any_more_is_not_told(shop: Shop) -> None:

@@ -11,8 +11,9 @@ import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.nodes.history.full_blocks import LogFilter
-from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
+from chalicelib.chains.nodes.history.log_ranges import BlockPayments, Disconnected, RangeReading
 from chalicelib.chains.nodes.history.logs import BlockFacts, BlockRange, Checkpoint
 from chalicelib.chains.nodes.history.receipts import BlockReceipts
 from chalicelib.chains.nodes.nodes import Nodes
@@ -28,16 +29,22 @@ from tests.fakes.chain import FakeChain, FakeChains, by_transaction
 from tests.fakes.world import World, in_process_aws
 
 AMOUNT = 12_500_000
+CONFIRMATIONS = require_network("sepolia").confirmations
 
 
 class Liar(FakeChain):
     """A node whose receipts, lists and headers agree with each other: it has the logs in `forged`, and times that differ
-    by `shift`. It numbers the logs as `index` says, of a log and its number in its transaction."""
+    by `shift`. It numbers the logs as `index` says, of a log and its number in its transaction. The number of its newest
+    block is `ahead` of the chain's."""
 
+    ahead = 0
     shift = timedelta(0)
     shifts_readings_alone = False
     """Whether its times differ in readings of ranges alone, and not where blocks are compared."""
     index: Callable[[dict[str, Any], int], int] | None = None
+
+    def head(self) -> int:
+        return super().head() + self.ahead
 
     def find_receipts(self, tx_hashes: Sequence[str]) -> RawReceipts:
         forged = [log for log in self.forged if log["transactionHash"] in tx_hashes]
@@ -337,6 +344,47 @@ def test_payments_before_the_block_that_another_node_lacks_do_not_wait(client: A
     group.nodes[1].lag = 0
     group.tick()
     assert group.paid(second) == AMOUNT
+
+
+@pytest.mark.parametrize("ahead", [CONFIRMATIONS - 1, 1000])
+@pytest.mark.parametrize(("count", "liar", "silent"), [(2, 0, None), (2, 1, None), (3, 0, 1), (3, 0, 2), (3, 1, None)])
+def test_no_payment_is_recorded_before_two_nodes_have_as_many_blocks_as_confirm_it(
+    client: Any, count: int, liar: int, silent: int | None, ahead: int
+) -> None:
+    """All nodes have its block, and one says that the chain is longer than it is."""
+    group = Group(client, count)
+    payment = group.world.create_link()
+    if silent is not None:
+        group.nodes[silent].is_down = True
+    group.run(minutes=3)
+    group.nodes[liar].ahead = ahead
+    group.nodes[0].pay(payment.requests[0])
+    group.tick(blocks=0)
+    assert group.paid(payment) == 0
+    group.tick(blocks=CONFIRMATIONS - 2)
+    assert group.paid(payment) == 0
+    group.nodes[liar].ahead = 0
+    group.tick(blocks=1)
+    assert group.paid(payment) == AMOUNT
+
+
+def test_nor_where_a_node_says_that_the_chain_has_forked(client: Any) -> None:
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.run(minutes=3)
+    liar = group.nodes[0]
+    read, liar.ahead = liar.read_range, CONFIRMATIONS - 1
+
+    def read_range(*args: Any) -> RangeReading:
+        del liar.read_range
+        raise Disconnected
+
+    liar.read_range = read_range  # type: ignore[method-assign]
+    liar.pay(payment.requests[0])
+    group.tick(blocks=0)
+    assert (group.paid(payment), liar.read_range) == (0, read), "it has followed a fork"
+    group.tick(blocks=CONFIRMATIONS - 1)
+    assert group.paid(payment) == AMOUNT
 
 
 # times

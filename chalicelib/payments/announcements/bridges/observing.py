@@ -4,7 +4,7 @@ Calls of one check, at most, besides those of the announced transactions in gene
 
     at SOURCE     3 to the source's node; 1 more if it does not have the transaction, 1 if it reverted; of a Safe's
                   transaction that is not found 2 and RANGES_PER_CHECK, and 1 to the Safe Transaction Service
-    from BRIDGE   1 read of DynamoDB; RANGES_PER_CHECK to the destination's node, 1 after the deadline; 2 for the fill
+    from BRIDGE   1 read of DynamoDB; RANGES_PER_CHECK to the destination's node, 1 after the deadline; 3 for the fill
                   once it is found, with 1 more read; 1 to the router if it was filled and that is not found
     at REFUNDING  those of BRIDGE, and 2 and RANGES_PER_CHECK to the source's node; the first time as many as it takes
                   to find the block of the deadline by halves, 20 among a million
@@ -39,6 +39,7 @@ from chalicelib.payments.announcements.bridges.observations import (
     SourceObservation,
 )
 from chalicelib.payments.announcements.bridges.sources import read_refund, read_source_chain, search_blocks
+from chalicelib.payments.announcements.observing import newest_deep
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink
 from chalicelib.payments.links.rules import is_read_past
 from chalicelib.payments.rates.rules import RateUnavailable
@@ -154,6 +155,8 @@ def read_arrival(
         found = _find_hinted(services, chain, announced, bridge_transfer, unavailable)
         if found is None or found.block_number > cursor.scanned_to:
             return ArrivalObservation(Arrival.UNCLEAR, last)
+    if found.block_number > newest_deep(services, chain):
+        return ArrivalObservation(Arrival.OPEN, last)
     if read_agreed_facts(chain, [found.block_number]).value[found.block_number].hash != found.block_hash:
         raise InconsistentNode(chain.network, f"a fill is of block {found.block_hash}, which is not canonical")
     logs = _logs_of_transaction(chain, found.tx_hash)

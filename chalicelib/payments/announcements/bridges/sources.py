@@ -12,7 +12,7 @@ from chalicelib.base.records import Uint256
 from chalicelib.chains.calldata.transaction import SentTransaction, Transaction
 from chalicelib.chains.catalogue.networks import require_network
 from chalicelib.chains.catalogue.tokens import require_token
-from chalicelib.chains.nodes.agreement import agree, read_agreed_facts, read_agreed_head, read_agreed_transaction
+from chalicelib.chains.nodes.agreement import agree, read_agreed_facts, read_agreed_transaction
 from chalicelib.chains.nodes.bridges.deposits import LoggedReturn, fill_key, relay_hash
 from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
@@ -20,7 +20,7 @@ from chalicelib.crosschain.core.bridged_calls import read_source
 from chalicelib.crosschain.core.records import BridgeTransfer, Returned
 from chalicelib.payments.announcements.bridges.deposits import deposits_of, request_of
 from chalicelib.payments.announcements.bridges.observations import RefundObservation, Source, SourceObservation
-from chalicelib.payments.announcements.observing import find_execution, with_proposal
+from chalicelib.payments.announcements.observing import find_execution, newest_deep, with_proposal
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, Proof
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.services import Services
@@ -33,15 +33,6 @@ T = TypeVar("T")
 RANGES_PER_CHECK = 5
 """How many ranges of blocks are searched for one event in one check."""
 _REPLAY_GAS = 2_000_000
-
-
-def newest_deep(services: Services, chain: "EvmChain") -> int:
-    """The newest block of a chain that is deep enough at every node that answers. One request to each. Raises
-    ChainUnavailable."""
-    known = require_network(chain.network)
-    return max(
-        read_agreed_head(chain).value - services.settings.confirmations.get(known.name, known.confirmations) + 1, 0
-    )
 
 
 def search_blocks(read: Callable[[BlockRange], T], last: int, newest: int, span: int) -> Iterator[tuple[BlockRange, T]]:

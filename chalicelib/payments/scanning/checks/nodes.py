@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.chains.nodes.history.logs import BlockFacts
-from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
+from chalicelib.chains.nodes.nodes import Node, Nodes, NodesDisagree, answer_or_none
 from chalicelib.payments.scanning import ranges
 from chalicelib.payments.scanning import rules as scan_rules
 from chalicelib.payments.scanning import store as scan_store
@@ -61,6 +61,21 @@ def _read_agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
     except ChainUnavailable:
         return None
     return facts.time if facts.hash == newest.hash else None
+
+
+def limit_head(services: Services, chain: "Chain", head: int, cursor: Cursor) -> int:
+    """The newest block of a node, at most that of one more: one alone could have transfers recorded that are not
+    confirmed yet. Those that are dead do not count, nor those that do not answer. One request to each other node."""
+    if not isinstance(chain, Node):
+        return head
+    after, now = timedelta(seconds=services.settings.silent_nodes_seconds), services.clock()
+
+    def is_dead(node: Node, at: int | None) -> bool:
+        return scan_rules.are_dead(cursor.silent, {node.host: at}, after, now)
+
+    asked = [each for each in chain.others if not each.has_failed or not is_dead(each, None)]
+    heads = [(each, at) for each in asked if (at := answer_or_none(each.head)) is not None]
+    return min(head, max((at for each, at in heads if not is_dead(each, at)), default=head))
 
 
 def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:

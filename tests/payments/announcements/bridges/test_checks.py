@@ -276,6 +276,25 @@ def test_a_transaction_that_reverts_frees_the_link_once_its_block_is_deep_enough
     assert body["subStatus"] == "failed"
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_node_of_two_does_not_free_a_link_by_blocks_that_confirm_a_fill_before_they_are_there(
+    bridge: Bridge, is_first: bool
+) -> None:
+    """The calls of the fill have failed, so that the payer has the tokens."""
+    payment, chain = bridge.link(), bridge.destination
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    missing = bridge.world.services.settings.confirmations[chain.network] - 1
+    liar = Liar(chain, head=lambda: chain.head() + missing)
+    bridge.world.services = served_beside(bridge.world.services, chain.network, liar, is_first)
+    for is_deep in (False, True):
+        bridge.world.advance(MINUTE)
+        bridge.world.tick(network=chain.network)
+        tracking.track_due(bridge.world.services)
+        assert is_free(bridge, payment) is is_deep
+        chain.mine(missing)
+
+
 def test_a_receipt_of_a_block_that_a_fork_removed_is_none(bridge: Bridge) -> None:
     payment = bridge.link()
     sent = bridge.send(payment)

@@ -77,7 +77,7 @@ def test_a_deposit_that_is_not_filled_costs_one_read_and_one_call_to_the_destina
     assert cost_of_a_check(bridge) == {"destination": 1, "tables": 4}
 
 
-def test_a_fill_costs_two_more_and_ends_it() -> None:
+def test_a_fill_costs_three_more_and_ends_it() -> None:
     bridge = Bridge()
     payment = bridge.link()
     sent = bridge.send(payment)
@@ -85,7 +85,7 @@ def test_a_fill_costs_two_more_and_ends_it() -> None:
     bridge.include(sent)
     bridge.track()
     bridge.fill(sent, payment.requests[0])
-    assert cost_of_a_check(bridge) == {"destination": 3, "tables": 7}
+    assert cost_of_a_check(bridge) == {"destination": 4, "tables": 7}
     assert cost_of_a_check(bridge) == {}
 
 

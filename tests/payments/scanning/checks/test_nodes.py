@@ -98,7 +98,7 @@ def test_a_payment_is_recorded_while_one_of_two_nodes_fails(twins: Twins, outage
     getattr(twins, broken).outage = outage
     twins.chain.pay(payment.requests[0])
     for _ in range(30):
-        twins.tick(60)
+        twins.tick(60, compare=True)
     assert twins.world.load(payment).link.status is LinkStatus.COMPLETED
 
 
