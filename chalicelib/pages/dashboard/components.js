@@ -206,9 +206,9 @@ export function Dialog({ title, children, onClose }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const [id] = useState(() => `dialog-${++made}`);
   useEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
+    const opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    dialog.current?.showModal();
+    return () => (opener?.isConnected ? opener : document.querySelector("h1"))?.focus(); // it is no part of the page by then, and could not
   }, []);
   const onCancel = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -242,11 +242,11 @@ export function Confirmed({ label, question, children, act, done, isSafe, isQuie
   `;
 }
 
-/** @param {any} props The pages of a list by cursor: `load(cursor)` gives { rows, next }; `children(rows, again, isWhole)` shows them, where `again` reads anew. */
-export function Pages({ load, deps, children, empty }) {
+/** @param {any} props The pages of a list by cursor: `load(cursor)` gives { rows, next }; `children(rows, again, isWhole)` shows them, where `again` reads anew; one that `keeps` shows what it has until it is read for other `deps`. */
+export function Pages({ load, deps, keeps, children, empty }) {
   const [more, setMore] = useState({ rows: /** @type {any[]} */ ([]), next: /** @type {string | null} */ (null), of: /** @type {any} */ (null) });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const first = useLoad(() => load(""), deps);
+  const first = useLoad(() => load(""), deps, keeps);
   const isMine = more.of === first.data;
   const next = isMine ? more.next : first.data?.next;
   const follow = async () => {

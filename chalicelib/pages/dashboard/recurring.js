@@ -34,7 +34,7 @@ function Recurring() {
   return html`
     <${Title} actions=${add}>${t("nav.recurring")}<//>
     <p class="hint">${t("recurring.text")}</p>
-    <${Pages} load=${load} deps=${[turn]} empty=${html`<${Empty} title=${t("recurring.none")} text=${t("recurring.none.text")} />`}>
+    <${Pages} load=${load} deps=${[turn]} keeps empty=${html`<${Empty} title=${t("recurring.none")} text=${t("recurring.none.text")} />`}>
       ${(/** @type {any[]} */ rows) => html`
         <${Table}
           caption=${t("nav.recurring")}
