@@ -95,12 +95,14 @@ def test_the_table_of_payments_costs_less_each_year_in_the_class_for_what_is_kep
     assert saved(2) > 3_000
 
 
-def test_a_payment_takes_two_requests_to_the_node_that_is_read_and_one_to_each_other() -> None:
-    """Its header with the logs of what arrived, and its receipt for the payer; its block is read again without more."""
+def test_a_payment_takes_two_requests_to_the_node_that_is_read_and_to_each_other() -> None:
+    """Its header with the logs of what arrived, and its receipt for the payer; its block is read again without more. Each
+    other node says what its newest block is, by which the payment is confirmed, and what it has of the logs."""
     one, two = asked_for_a_payment(1), asked_for_a_payment(2)
-    assert (one.requests, two.requests) == (2, 3)
+    assert (one.requests, two.requests) == (2, 4)
     assert one.methods == {"eth_getBlockByNumber": 1, "eth_getLogs": 1, "eth_getTransactionReceipt": 1}
-    assert two.methods == {"eth_getBlockByNumber": 2, "eth_getLogs": 3, "eth_getTransactionReceipt": 1}
+    newest = {"eth_chainId": 1, "eth_blockNumber": 1}
+    assert two.methods == {"eth_getBlockByNumber": 2, "eth_getLogs": 3, "eth_getTransactionReceipt": 1, **newest}
 
 
 def test_a_provider_charges_by_the_weight_of_methods_and_less_for_what_is_more() -> None:

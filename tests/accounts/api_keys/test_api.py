@@ -310,7 +310,7 @@ def test_keys_are_listed_in_the_order_of_their_creation_with_their_last_use(dash
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_an_unknown_key_is_404(dashboard: Dashboard, method: str) -> None:
-    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb", "key_x"):
+    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%F0%9F%92%B8", "%FF", "a%2Fb", "key_x"):
         reply = dashboard.send(method, f"{KEYS}/{id}")
         assert (id, reply.status, reply.message) == (id, 404, "API key not found")
 

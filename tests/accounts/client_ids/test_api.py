@@ -433,7 +433,7 @@ def test_another_destination_than_an_own_active_one_is_refused(host: Host) -> No
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_an_unknown_id_is_404(host: Host, method: str) -> None:
-    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%00", "%F0%9F%92%B8", "%FF", "a%2Fb"):
+    for id in ("01M7VQFVRZV5BJJSN4QTFB4MP3", "x" * 3000, "%F0%9F%92%B8", "%FF", "a%2Fb"):
         reply = host.send(method, id, {"label": "x"} if method == "PUT" else None)
         assert (id, reply.status, reply.message) == (id, 404, "Client ID not found")
 

@@ -517,7 +517,7 @@ def test_a_session_of_another_account_is_404(api: Api, ann: tuple[str, str]) -> 
     stranger = wallet_token(api, evm_wallet(new_name()))
     mine = api.get("/v1/auth/sessions", cookie(ann[1])).json[0]["id"]
     before = stored()
-    for session_id in (mine, "unknown", "%00", "x" * 300):
+    for session_id in (mine, "unknown", "x" * 300):
         reply = api.request("DELETE", f"/v1/auth/sessions/{session_id}", None, cookie(stranger))
         assert (reply.status, reply.message) == (404, "Session not found")
     assert stored() == before and me(api, ann[1]).status == 200
