@@ -104,7 +104,10 @@ export async function respond(method, path, options = {}) {
   if (problem.code === "signed_in_as_another") await readMe({});
   if (options.alone) throw problem;
   if (response.status === 401 && me.value) {
-    if (!options.again && (await isSignedIn())) return respond(method, path, { ...options, again: true });
+    // Another window may have opened a session in place of that which the call was sent with.
+    const now = options.again ? response : await send("GET", ME, {});
+    if (now.ok) return respond(method, path, { ...options, again: true });
+    if (now.status !== 401) throw new Problem(now.status, {}, now.headers);
     return after({ kind: "session" }, problem, method, path, options);
   }
   if (problem.code === "presence_required") {
@@ -112,9 +115,6 @@ export async function respond(method, path, options = {}) {
   }
   throw problem;
 }
-
-/** Whether the browser has a session: another window may have opened one in place of that which a call was sent with. */
-const isSignedIn = () => send("GET", ME, {}).then(({ ok }) => ok, () => false);
 
 /** @type {Promise<boolean> | null} */
 let pending = null;

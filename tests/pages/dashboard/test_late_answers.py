@@ -86,6 +86,17 @@ def test_a_call_of_a_session_that_was_replaced_is_made_again_with_the_new_one(ne
     expect(person.page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_while_it_is_unknown_whether_a_session_has_ended_nobody_is_asked_to_sign_in(new_person: NewPerson) -> None:
+    person = shown(new_person().register().unwatched(), "")
+    late = {"statusCode": 401, "message": "The session has ended", "error": "Unauthorized"}
+    person.page.route("**/v1/webhook", lambda route: route.fulfill(status=401, json=late), times=1)
+    person.page.route("**/v1/auth/me", refuse)
+    person.click("Webhooks", "link").heading("Webhooks").sees("The service has a problem")
+    expect(person.page.get_by_role("dialog")).to_have_count(0)
+    person.page.unroute_all()
+    person.click("Try again").sees("No webhooks")
+
+
 @rehearsed
 def test_one_more_step_proves_presence_and_has_a_way_out(new_person: NewPerson) -> None:
     person = new_person().register().unwatched()
