@@ -52,7 +52,7 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     unread = (entry for entry in compared.deferred if entry not in deferred)
     kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
-    rest = ranges.Found(alone=compared.alone, deferred=deferred)
+    rest = ranges.Found(alone=compared.alone, deferred=deferred, answered=compared.answered)
     added = [entry for entry in added if entry not in deferred]
     new = [entry for entry in (*compared.agreed, *kept) if entry.transfer_id not in matched.stored]
     found = replace(rest, new=details.of(new, compared.receipts))

@@ -40,17 +40,18 @@ class Found:
     """What some blocks add to the log: the entries that are new, and work for the recorder.
 
     `alone` are those of the new ones that one node alone has, as the others are silent. `deferred` are transfers that
-    are not recorded (DeferredTransaction).
+    are not recorded (DeferredTransaction). `answered` are the hosts of other nodes that said something of them.
     """
 
     new: tuple[LoggedTransfer, ...] = ()
     work: tuple[UnrecordedTransfers, ...] = ()
     alone: tuple[LoggedTransfer, ...] = ()
     deferred: tuple[LoggedTransfer, ...] = ()
+    answered: frozenset[str] = frozenset()
 
     def __add__(self, more: "Found") -> "Found":
         alone, deferred = self.alone + more.alone, self.deferred + more.deferred
-        return Found(self.new + more.new, self.work + more.work, alone, deferred)
+        return Found(self.new + more.new, self.work + more.work, alone, deferred, self.answered | more.answered)
 
     @property
     def payables(self) -> dict[str, str]:
@@ -125,7 +126,9 @@ def not_recorded(
     recorded = [entry for entry in found if entry.transfer_id not in not_agreed]
     work = transfer_log.work(transfer_log.select_unrecorded(recorded, stored), cursor.version, services.clock())
     new = tuple(entry for entry in compared.agreed if entry.transfer_id not in stored)
-    return Found(details.of(new, compared.receipts), tuple(work), compared.alone, compared.deferred)
+    return Found(
+        details.of(new, compared.receipts), tuple(work), compared.alone, compared.deferred, compared.answered
+    )
 
 
 def _not_deferred(services: Services, cursor: Cursor, new: tuple[LoggedTransfer, ...]) -> tuple[LoggedTransfer, ...]:
@@ -171,7 +174,13 @@ def mark_unfinished(services: Services, cursor: Cursor, blocks: BlockRange, foun
 
 
 def with_undecided(cursor: Cursor, found: Found) -> Cursor:
-    """The cursor with the blocks of what one node alone has, and with whether something is deferred."""
+    """The cursor with the blocks of what one node alone has, and with whether something is deferred; without nodes that
+    are not silent any more."""
+    silent, of_transfers = (
+        tuple(each for each in nodes if each.host not in found.answered)
+        for nodes in (cursor.silent, cursor.silent_of_transfers)
+    )
+    cursor = replace(cursor, silent=silent, silent_of_transfers=of_transfers)
     numbers = [each.block_number for each in found.alone]
     if numbers:
         numbers += cursor.alone.ends if cursor.alone else ()

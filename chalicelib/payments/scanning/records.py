@@ -123,9 +123,10 @@ class Cursor(Record):
     tick ended in between, and the log may have transfers of a branch that this cursor has never been on.
     `evidence` is how the newest range is known, None before the first; `weak` has the blocks that are not proved. The
     checks by headers and by receipts run since `headers_since` and `receipts_since`.
-    `silent` are nodes that give no new blocks, `alone` the blocks in which one node alone vouches for transfers that
-    were recorded, as the others were silent (comparison.py). `deferred_from` is the place of the DeferredTransaction
-    that was looked at last, empty before the first; None while there is none.
+    `silent` are nodes that give no new blocks; those `silent_of_transfers` have said nothing of some, and may be usable
+    otherwise. `alone` are the blocks in which one node alone vouches for transfers that were recorded, as the others
+    were silent (comparison.py). `deferred_from` is the place of the DeferredTransaction that was looked at last, empty
+    before the first; None while there is none.
     """
 
     KEY = KeyPattern(OPS, "CHAIN#{network}", "CURSOR")
@@ -149,6 +150,11 @@ class Cursor(Record):
     alone: BlockRange | None = None
     deferred_from: str | None = None
     agreed_until: datetime | None = None
+    silent_of_transfers: tuple[SilentNode, ...] = ()
+
+    @property
+    def all_silent(self) -> tuple[SilentNode, ...]:
+        return (*self.silent, *self.silent_of_transfers)
 
     @property
     def is_paused(self) -> bool:

@@ -190,9 +190,10 @@ def unusable(views: Sequence[NodeView], block_time: timedelta) -> list[NodeView]
 def silent_nodes(known: Sequence[SilentNode], heads: Mapping[str, int | None], now: datetime) -> tuple[SilentNode, ...]:
     """The nodes with these newest blocks by host (None: no answer), each with the time since which it gives no new one.
 
-    A node that answers with a newer block than before is behind, and begins anew.
+    A node that answers with a newer block than before is behind, and begins anew. Of one that is known twice the
+    earlier time counts.
     """
-    before = {each.host: each for each in known}
+    before = {each.host: each for each in sorted(known, key=lambda each: each.since, reverse=True)}
     return tuple(_silent_node(before.get(host), host, head, now) for host, head in heads.items())
 
 
@@ -202,18 +203,11 @@ def _silent_node(before: SilentNode | None, host: str, head: int | None, now: da
     return before
 
 
-def still_silent(
-    known: Sequence[SilentNode], heads: Mapping[str, int | None], within: timedelta, now: datetime
-) -> tuple[SilentNode, ...]:
-    """The silent nodes after a comparison, which are those that are not usable, by their newest blocks. One that is
-    usable, and was silent about a block, stays for a time: it may say nothing of that block again."""
-    others = (each for each in known if each.host not in heads and now - each.since < within)
-    return (*silent_nodes(known, heads, now), *others)
-
-
 def are_dead(known: Sequence[SilentNode], heads: Mapping[str, int | None], after: timedelta, now: datetime) -> bool:
-    """Whether each of these nodes has given no new block for a time."""
-    return all(now - each.since >= after for each in silent_nodes(known, heads, now))
+    """Whether each of these nodes has given no new block for a time. Where two of them answer, it is the chain that has
+    no new ones."""
+    answering = sum(head is not None for head in heads.values())
+    return answering < 2 and all(now - each.since >= after for each in silent_nodes(known, heads, now))
 
 
 def height_of_confirmed(head: int, confirmations: int) -> int:

@@ -266,6 +266,66 @@ def test_a_node_that_has_been_dead_for_that_time_is_waited_for_no_longer_when_a_
     assert (group.cursor.alone, group.cursor.silent) == (None, ())
 
 
+def test_of_three_nodes_one_that_alone_has_new_blocks_is_not_believed_while_the_two_others_answer(client: Any) -> None:
+    """As when a rollup makes no blocks for a while."""
+    group = Group(client, 3)
+    payment, liar = group.world.create_link(), group.nodes[0]
+    group.run(minutes=3)
+    liar.blocks = list(liar.blocks)
+    liar.fork(1)
+    liar.blocks[-1] = group.nodes[1].blocks[-1]
+    liar.mine()
+    liar.pay(payment.requests[0])
+    group.run(minutes=12)
+    assert group.paid(payment) == 0
+    assert "node-1 is at block" in group.logged("transfers wait for another node")[-1]["reason"]
+    group.nodes[2].is_down = True
+    group.run(minutes=5)
+    assert group.paid(payment) == AMOUNT, "of one that answers it cannot be known"
+
+
+@pytest.mark.parametrize("apart", [130, 235])
+@pytest.mark.parametrize("lies_all_the_time", [True, False])
+def test_two_moments_in_which_the_other_node_does_not_answer_are_no_silence_between_them(
+    client: Any, apart: int, lies_all_the_time: bool
+) -> None:
+    """In between it denies what the liar invents, if it is asked, and it is there when nodes are compared."""
+    group = Group(client, 2)
+    payment = group.world.create_link()
+    group.run(minutes=3)
+    if lies_all_the_time:
+        invent(group, group.nodes[0], payment, "of none")
+    group.nodes[1].is_down = True
+    group.tick(compare=not lies_all_the_time)
+    group.nodes[1].is_down = False
+    for number in range(apart // 5):
+        group.tick(compare=number % 12 == 11)
+    if not lies_all_the_time:
+        invent(group, group.nodes[0], payment, "of none")
+    group.nodes[1].is_down = True
+    for compare in (True, False):
+        group.tick(compare=compare)
+    assert group.paid(payment) == 0
+    group.run(minutes=3)
+    assert group.paid(payment) == AMOUNT, "now it is silent for two minutes"
+
+
+def test_a_moment_without_an_answer_ends_with_the_next_transfer_that_the_other_node_has(client: Any) -> None:
+    group = Group(client, 2)
+    waiting, invented = group.world.create_link(), group.world.create_link()
+    group.nodes[0].pay(waiting.requests[0])
+    group.nodes[1].is_down = True
+    group.tick()
+    group.nodes[1].is_down = False
+    group.tick()
+    assert (group.paid(waiting), group.cursor.all_silent) == (AMOUNT, ())
+    group.tick(150)
+    invent(group, group.nodes[0], invented, "of none")
+    group.nodes[1].is_down = True
+    group.tick()
+    assert group.paid(invented) == 0
+
+
 def test_a_node_that_knows_the_newest_block_and_says_nothing_of_another_one_is_not_waited_for_for_ever(
     client: Any,
 ) -> None:

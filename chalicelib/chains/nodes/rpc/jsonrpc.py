@@ -210,7 +210,7 @@ def _outcomes(network: str, responses: Any, ids: range) -> list[Any]:
     """
     if isinstance(responses, dict):
         responses = [{**responses, "id": ids[0]}]
-    if not isinstance(responses, list) or not all(isinstance(response, dict) for response in responses):
+    if not isinstance(responses, list) or not all(map(_is_response, responses)):
         raise ChainUnavailable(f"The {network} node does not answer JSON-RPC")
     by_id = {response.get("id"): _outcome(network, response) for response in responses}
     outcomes = [by_id.get(position, _NO_RESULT) for position in ids]
@@ -218,6 +218,10 @@ def _outcomes(network: str, responses: Any, ids: range) -> list[Any]:
         raise_first_error(list(by_id.values()))
         raise ChainUnavailable(f"The {network} node does not answer batches")
     return outcomes
+
+
+def _is_response(each: Any) -> bool:
+    return isinstance(each, dict) and not isinstance(each.get("id"), list | dict)
 
 
 def raise_first_error(outcomes: Sequence[Any]) -> None:

@@ -15,7 +15,7 @@ differently. What was logged all the same is taken back when its block is read a
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -56,18 +56,20 @@ class NotAgreed(NotConfirmed):
 @frozen
 class Compared:
     """Of new transfers, those to record; those that no other node could be asked about, though it has their block;
-    which of those to record one node alone has; and the node's receipts that were read for it."""
+    which of those to record one node alone has; the node's receipts that were read for it; and the hosts of the other
+    nodes that said something."""
 
     agreed: tuple[LoggedTransfer, ...]
     deferred: tuple[LoggedTransfer, ...] = ()
     alone: tuple[LoggedTransfer, ...] = ()
     receipts: RawReceipts = field(default_factory=dict)
+    answered: frozenset[str] = frozenset()
 
     def __add__(self, later: "Compared") -> "Compared":
         """What was found for these transfers and for later ones."""
         receipts = {**self.receipts, **later.receipts}
         deferred, alone = self.deferred + later.deferred, self.alone + later.alone
-        return Compared(self.agreed + later.agreed, deferred, alone, receipts)
+        return Compared(self.agreed + later.agreed, deferred, alone, receipts, self.answered | later.answered)
 
 
 def check_number(found: Sequence[LoggedTransfer], blocks: BlockRange, family: str) -> None:
@@ -124,7 +126,10 @@ def check(
     if waiting:
         heads = {node.host: each.head for node, each in zip(others, said, strict=True)}
         check_silence(services, chain, cursor, waiting, heads)
-    return _compare_transfers(services, chain, new, deferred, ArrivalLogs(listed, receipts, proved, witnesses), waiting)
+    logs = ArrivalLogs(listed, receipts, proved, witnesses)
+    compared = _compare_transfers(services, chain, new, deferred, logs, waiting)
+    answered = frozenset(node.host for node, each in zip(others, said, strict=True) if each.answers)
+    return replace(compared, answered=answered)
 
 
 def check_silence(
@@ -137,7 +142,7 @@ def check_silence(
     """Raises NotAgreed unless the other nodes, of the newest blocks `heads`, have been silent for so long that one
     alone is believed: that rings the alarm."""
     after = timedelta(seconds=services.settings.silent_nodes_seconds)
-    if not scan_rules.are_dead(cursor.silent, heads, after, services.clock()):
+    if not scan_rules.are_dead(cursor.all_silent, heads, after, services.clock()):
         raise NotAgreed(chain.network, min(entry.block_number for entry in waiting), heads)
     facts = {"network": chain.network, "count": len(waiting), "host": host_of(chain)}
     services.log.error("transfers of one node recorded", extra=facts)

@@ -26,20 +26,23 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
     was read.
     """
     check, silent, until = None, tuple[SilentNode, ...](), cursor.agreed_until
+    of_transfers = silent
     if isinstance(chain, Nodes):
         views = chain.views(confirmations)
         check, wrong = scan_rules.compare_nodes(views, block_time(facts))
         unusable = scan_rules.unusable(views, block_time(facts))
         after = timedelta(seconds=services.settings.silent_nodes_seconds)
         heads = {view.host: view.head for view in unusable}
-        silent = scan_rules.still_silent(cursor.silent, heads, 2 * after, services.clock())
+        now = services.clock()
+        silent = scan_rules.silent_nodes(cursor.silent, heads, now)
+        of_transfers = tuple(each for each in cursor.silent_of_transfers if now - each.since < 2 * after)
         if wrong:
             log = services.log.warning if check.agree else services.log.error
             message = "nodes are not usable" if check.agree else "nodes disagree"
             log(message, extra={"network": facts.name, "reason": wrong})
         if check.agree and check.usable > 1:
             until = _read_agreed_time(chain, cursor) or until
-    compared = replace(cursor, nodes=check, silent=silent, agreed_until=until)
+    compared = replace(cursor, nodes=check, silent=silent, silent_of_transfers=of_transfers, agreed_until=until)
     return cursor if compared == cursor else ranges.store_cursor(services, compared)
 
 
@@ -71,7 +74,7 @@ def limit_head(services: Services, chain: "Chain", head: int, cursor: Cursor) ->
     after, now = timedelta(seconds=services.settings.silent_nodes_seconds), services.clock()
 
     def is_dead(node: Node, at: int | None) -> bool:
-        return scan_rules.are_dead(cursor.silent, {node.host: at}, after, now)
+        return scan_rules.are_dead(cursor.all_silent, {node.host: at}, after, now)
 
     asked = [each for each in chain.others if not each.has_failed or not is_dead(each, None)]
     heads = [(each, at) for each in asked if (at := answer_or_none(each.head)) is not None]
@@ -81,19 +84,22 @@ def limit_head(services: Services, chain: "Chain", head: int, cursor: Cursor) ->
 def wait(services: Services, cursor: Cursor, error: NotAgreed) -> Cursor:
     """Notes which nodes are silent, so that a network does not wait for a dead one; the stored cursor."""
     services.log.error("transfers wait for another node", extra={"network": cursor.network, "reason": error.reason})
-    silent = scan_rules.silent_nodes(cursor.silent, error.silent, services.clock())
-    return cursor if silent == cursor.silent else ranges.store_cursor(services, replace(cursor, silent=silent))
+    silent = scan_rules.silent_nodes(cursor.silent_of_transfers, error.silent, services.clock())
+    if silent == cursor.silent_of_transfers:
+        return cursor
+    return ranges.store_cursor(services, replace(cursor, silent_of_transfers=silent))
 
 
 def hold(services: Services, name: str, error: NodesDisagree) -> None:
     """Keeps a network from being read, because a tick found that its nodes disagree, until a comparison finds that they
-    agree again."""
+    agree again. A node that contradicts another one is not silent."""
     if not error.is_logged:
         services.log.error("nodes disagree", extra={"network": name, "reason": error.reason})
     cursor = scan_store.cursor(services.store, name)
     if cursor is not None:
         known = cursor.nodes or NodeCheck(2, 2, agree=True)
-        ranges.store_cursor(services, replace(cursor, nodes=replace(known, agree=False)))
+        cursor = replace(cursor, nodes=replace(known, agree=False), silent=(), silent_of_transfers=())
+        ranges.store_cursor(services, cursor)
 
 
 def block_time(facts: "Network") -> timedelta:

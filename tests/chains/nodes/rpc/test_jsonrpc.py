@@ -83,6 +83,7 @@ def test_a_null_result_is_a_result_and_a_null_error_is_no_error() -> None:
         [result(0, 1), result(1, 2), result(2, 3), result(3, 4)],
         [result(None, 1), result(None, 2), result(None, 3)],
         [result("0", 1), result("1", 2), result("2", 3)],
+        [result([], 1), result({}, 2), result(2, 3)],
         [{"result": 1}, {"result": 2}, {"result": 3}],
         [result(0, 1), result(1, 2), {"id": 2}],
         [result(0, 1), result(1, 2), 7],
