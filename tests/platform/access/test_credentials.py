@@ -53,6 +53,13 @@ def test_an_origin_that_is_not_exactly_an_allowed_one_is_forbidden(origin: str) 
         check_client_id(client(), origin)
 
 
+def test_without_domains_every_origin_is_admitted_that_can_be_one_of_a_page() -> None:
+    longest = f"https://{'a' * 253}:65535"
+    assert check_client_id(client(domains=()), longest) == client(domains=())
+    with pytest.raises(Forbidden, match="longer than 300 characters"):
+        check_client_id(client(domains=()), "https://" + "a" * 293)
+
+
 ADMITTED = ("https://shop.example", "http://localhost:3000", "https://a.b.example:8443", "http://[::1]:3000")
 
 

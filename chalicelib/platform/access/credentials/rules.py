@@ -14,6 +14,8 @@ RESOURCES = (
 )
 SCOPES = tuple(f"{resource}:{verb}" for resource in RESOURCES for verb in ("read", "write"))
 """The scopes an API key may be limited to. A key without scopes may do everything in its account."""
+_LONGEST_ORIGIN = 300
+"""A scheme, a host of at most 253 characters, and a port."""
 
 
 def credential_hash(text: str) -> str:
@@ -56,6 +58,8 @@ def check_client_id(client: ClientId | None, origin: str | None) -> ClientId:
         revoked = client.status is CredentialStatus.REVOKED
         raise Forbidden("Client ID has been revoked" if revoked else "Client ID is inactive")
     if not client.allowed_domains:
+        if origin and len(origin) > _LONGEST_ORIGIN:  # it is stored, and sent in events
+            raise ForeignOrigin(f"Origin is longer than {_LONGEST_ORIGIN} characters, which that of no page is")
         return client
     if not origin:
         raise Unauthorized("Origin header is required")
