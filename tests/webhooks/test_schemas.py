@@ -109,7 +109,7 @@ def test_every_field_of_a_sample_has_the_form_of_a_real_one_and_its_processor(ki
 def test_samples_about_people_have_the_raw_payload_of_real_ones() -> None:
     payer = new_payer("acct", None, "user", "sealed", START)
     account = BankAccount("user", "details", "acct", START, AccountStatus.APPROVED, "sealed", "mark")
-    facts = {"compliance.updated": compliance_facts(payer, "person"), "payment_detail.updated": account_facts(account, None, "person")}
+    facts = {"compliance.updated": compliance_facts(payer, "approved", "person"), "payment_detail.updated": account_facts(account, None, "person")}
     for kind, real in facts.items():
         sample = json.loads(sample_event(kind, "acct", None, CONTEXT).body)
         assert sample.keys() == real.keys() | {"event", "timestamp", "sequence"}

@@ -63,7 +63,7 @@ def take_user(services: Services, user: ProviderUser) -> Payer:
     if after == payer:
         return payer
     has_moved = (after.kyc_status, after.agreement_status) != (payer.kyc_status, payer.agreement_status)
-    notified = "compliance.updated", partial(rules.compliance_facts, after)
+    notified = "compliance.updated", partial(rules.compliance_facts, after, user.kyc_status)
     return _write(services, payer, after, notified if has_moved else None)
 
 

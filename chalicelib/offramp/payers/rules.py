@@ -211,8 +211,9 @@ def with_orders(payer: Payer, change: int) -> Payer:
     return replace(payer, open_orders=max(0, payer.open_orders + change))
 
 
-def compliance_facts(payer: Payer, client_user_id: str) -> Payload:
-    """What `compliance.updated` tells: statuses of the specification, and in `rawPayload` the provider's own."""
+def compliance_facts(payer: Payer, kyc_word: str, client_user_id: str) -> Payload:
+    """What `compliance.updated` tells: statuses of the specification, and in `rawPayload` the provider's own, of which
+    `kyc_word` is that for the identity."""
     return {
         "clientUserId": client_user_id,
         "kycStatus": _SHOWN_KYC.get(payer.kyc_status, payer.kyc_status).value,
@@ -220,7 +221,7 @@ def compliance_facts(payer: Payer, client_user_id: str) -> Payload:
         "isCompliant": payer.is_compliant,
         "rawPayload": {
             "userId": payer.user_id,
-            "kycStatus": payer.kyc_status.value,
+            "kycStatus": kyc_word,
             "agreementStatus": payer.agreement_status.value,
         },
     }

@@ -123,7 +123,7 @@ def test_the_event_has_the_published_fields(world: World) -> None:
         "kycStatus": "approved",
         "agreementStatus": "completed",
         "isCompliant": True,
-        "rawPayload": {"userId": payer(world).user_id, "kycStatus": "approved", "agreementStatus": "completed"},
+        "rawPayload": {"userId": payer(world).user_id, "kycStatus": "completed", "agreementStatus": "completed"},
         "sequence": payer(world).version,
     }
 

@@ -157,7 +157,7 @@ def test_a_payer_is_found_by_the_hash_of_account_and_id() -> None:
 @pytest.mark.parametrize("kyc", KycStatus)
 @pytest.mark.parametrize("agreement", AgreementStatus)
 def test_events_tell_statuses_of_the_specification_alone(kyc: KycStatus, agreement: AgreementStatus) -> None:
-    facts = rules.compliance_facts(payer(kyc_status=kyc, agreement_status=agreement), "ada")
+    facts = rules.compliance_facts(payer(kyc_status=kyc, agreement_status=agreement), kyc.value, "ada")
     assert facts["kycStatus"] in {"not_started", "pending", "approved", "rejected", "retry_required"}
     assert facts["agreementStatus"] in {"not_started", "pending", "completed", "rejected", "failed"}
     assert (facts["rawPayload"]["kycStatus"], facts["rawPayload"]["agreementStatus"]) == (kyc.value, agreement.value)
@@ -167,8 +167,8 @@ def test_the_bodies_of_events_have_the_published_fields() -> None:
     found = payer(kyc_status=KycStatus.APPROVED, agreement_status=AgreementStatus.SIGNED)
     statuses = {"kycStatus": "approved", "agreementStatus": "pending"}
     notified = {"clientUserId": "ada", **statuses, "isCompliant": False}
-    raw = {"userId": "user", "kycStatus": "approved", "agreementStatus": "signed"}
-    assert rules.compliance_facts(found, "ada") == {**notified, "rawPayload": raw}
+    raw = {"userId": "user", "kycStatus": "completed", "agreementStatus": "signed"}
+    assert rules.compliance_facts(found, "completed", "ada") == {**notified, "rawPayload": raw}
     failed = account(status=AccountStatus.FAILED)
     body = rules.account_facts(failed, "No such account", "ada")
     assert body == {
