@@ -24,7 +24,7 @@ export function Actions({ request, link, held, again }) {
       ${link && isOpen && !held && may("secure_payments:write") && html`<${Edited} label=${t("expires")} change=${t("expires.change")} hint=${t("expires.hint")} type="datetime-local" max="9999-12-31T23:59" required field="expiresAt" kept=${localTime(link.expiresAt)} keep=${keepExpiry} done=${again} />`}
       ${!held && may("requests:write") && Number(request.receivedAmount) > 0 && html`<${RefundRequest} request=${request} done=${again} />`}
       ${!held && request.status === "partially_paid" && may("requests:write") && html`<${Accept} request=${request} done=${again} />`}
-      ${isOpen && may(link ? "secure_payments:write" : "requests:write") && html`<${Confirmed} label=${t(link ? "cancel.link" : "cancel.request")} question=${question} act=${() => call("POST", `${ofLink ?? ofRequest}/cancel`)} done=${again} />`}
+      ${isOpen && !held && may(link ? "secure_payments:write" : "requests:write") && html`<${Confirmed} label=${t(link ? "cancel.link" : "cancel.request")} question=${question} act=${() => call("POST", `${ofLink ?? ofRequest}/cancel`)} done=${again} />`}
     </div>
   `;
 }

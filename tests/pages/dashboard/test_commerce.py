@@ -74,6 +74,8 @@ def test_what_is_held_is_captured_in_part_voided_and_refunded_by_its_operator(
     person, ledger = new_person(operator).register(), Ledger(stack.chain, [FUSDC], [purse.address, PAYEE])
     request_id = authorized(stack, person, operator, purse)
     person.at(f"/request/{request_id}").sees("Held in escrow").sees("100 fUSDC-sepolia").sees("Put into escrow")
+    expect(person.page.get_by_role("button", name="Change the note")).to_be_visible()
+    expect(person.page.get_by_role("button", name="Cancel the link")).to_have_count(0)
     person.click("Capture").sees(f"from {purse.address[:8]}").sees("At most 100 fUSDC-sepolia, until ")
     assert axe_findings(person.page) == []
     for wrong in ("100.000001", "0", "1,000", "1.0000001"):

@@ -62,7 +62,7 @@ def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     in_euros = fill(opened("create", POPULATED), **{"Amount in": "EUR"}).locator("aside")
     expect(in_euros).to_contain_text("They depend on the rate when the payer pays")
     capturable = fill(opened("create?kind=held", POPULATED)).locator("aside")
-    expect(capturable).to_contain_text("No fee is taken.")
+    expect(capturable).to_contain_text("A fee is taken only if the client ID has one.")
 
 
 def test_the_preview_warns_of_a_payee_that_sends_no_tokens_on(opened: Opened) -> None:
