@@ -158,6 +158,7 @@ _OFFER = {"payer": _PAYER, "amount": "60", "currency": "USDC-base", "status": "o
 _SHOWN: dict[str, Any] = {
     "requestId": "01ab",
     "paymentReference": "0xc0d08c224ff2572f",
+    "createdAt": ago(days=2),
     "status": "partially_paid",
     "reference": "INV-2041",
     "note": "Called on Monday",

@@ -20,7 +20,7 @@ const KINDS = { delivered: "good", failed: "bad" };
 export function Timeline({ link, transfers, isTruncated, request, held, events, webhooks, isReading, hasEarlier, readEarlier }) {
   const hashes = new Set(transfers.map((/** @type {any} */ each) => each.txHash));
   const happened = [
-    link && { key: "created", at: link.createdAt, text: t("timeline.created") },
+    { key: "created", at: link?.createdAt ?? request.createdAt, text: t("timeline.created") },
     ...transfers.map((/** @type {any} */ each) => ({
       key: `t${each.txHash}${each.logIndex}`, at: each.paidAt ?? each.detectedAt, hash: each.txHash, network: each.network, isBad: !each.counted, transfer: each,
       text: t("timeline.transfer", { amount: amount(each.amount ?? each.baseUnits), currency: each.currency ?? short(each.tokenAddress) }),

@@ -89,7 +89,9 @@ def test_a_note_and_an_expiry_are_kept(new_person: NewPerson) -> None:
 def test_a_request_without_a_link_is_cancelled_itself(new_person: NewPerson) -> None:
     person = new_person().register()
     made = person.call("POST", "/v2/request", item(), 201)
-    person.at(f"/request/{made['requestId']}").click("Cancel the request")
+    timeline = person.at(f"/request/{made['requestId']}").page.locator("ol.timeline li")
+    expect(timeline.first).to_contain_text("Created")
+    person.click("Cancel the request")
     confirm(person, "Cancel the request")
     expect(person.page.locator(".badge", has_text="Cancelled").first).to_be_visible()
 

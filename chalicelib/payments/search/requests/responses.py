@@ -112,6 +112,7 @@ def _facts_of_payment(found: FoundRequest, processor: str, fiat_processor: str) 
     request, token, made = found.request, currency_of(found.request), found.request.execution
     return {
         "hasBeenPaid": found.is_paid,
+        "createdAt": iso(request.created_at),
         "isListening": found.is_listening,
         **without_none(
             {"execution": made and schemas.ExecutionAnswer.from_record(made, paymentIntentId=made.intent_id)}

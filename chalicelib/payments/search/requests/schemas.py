@@ -150,6 +150,7 @@ class RequestAnswer(Output):
     requestId: str
     paymentReference: str
     hasBeenPaid: bool = Field(description="If it is paid out to a bank account: whether the fiat was sent")
+    createdAt: str = Field(json_schema_extra={"format": "date-time"})
     isListening: bool = Field(description="Whether it is unpaid, and can be paid through a link or calldata of it")
     status: Literal["created", "partially_paid", "paid", "cancelled", "processing", "failed"] = Field(
         description="processing: paid, and the fiat is not sent yet; failed: the provider sends no fiat"

@@ -97,6 +97,7 @@ def test_a_new_request_owes_everything_and_is_listened_for_once_its_calldata_was
         "requestId": request.request_id,
         "paymentReference": request.payment_reference,
         "hasBeenPaid": False,
+        "createdAt": "2026-03-15T10:00:00.000Z",
         "isListening": False,
         "status": "created",
         "txHash": None,
