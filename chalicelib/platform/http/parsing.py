@@ -23,7 +23,8 @@ _MAX_PROBLEMS = 100  # in a response, so that a body with many errors does not g
 def call_of(view: View, services: Services, caller: Caller, request: HttpRequest) -> AnyCall:
     """The call, now and with fresh entropy. Raises BadRequest, ValidationFailed."""
     models = models_of(view)
-    _refuse_zeros(dict(request.parameters))
+    if request.parameters:
+        _refuse_zeros(dict(request.parameters))
     body: Input | Signed[Input] | None = None
     if models.is_body_signed:
         body = Signed(request.raw_body)
