@@ -134,8 +134,8 @@ function OnReceipts({ account }) {
   const [isSaved, setSaved] = useState(false);
   const send = async () => {
     setSaved(false);
-    await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text?.trim() || null])) });
-    setSaved(true);
+    const { pendingChange } = await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text?.trim() || null])) });
+    setSaved(!pendingChange);
   };
   const field = (/** @type {keyof typeof typed} */ name, /** @type {string} */ label, is = "input") =>
     html`<${Field} is=${is} label=${label} value=${typed[name] ?? ""} onValue=${(/** @type {string} */ text) => setTyped({ ...typed, [name]: text })} problem=${problemOf(problem, name)} />`;

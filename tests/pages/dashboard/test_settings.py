@@ -108,6 +108,16 @@ def test_a_merchant_says_as_whom_receipts_name_it_and_takes_it_back(new_person: 
     assert [account[name] for name in ("businessName", "taxId")] == ["Müller & Söhne", None]
 
 
+def test_what_waits_for_approval_is_not_said_to_be_saved(new_person: NewPerson) -> None:
+    person = new_person().register().at("/account")
+    card = person.page.locator("section", has=person.page.get_by_role("heading", name="On receipts"))
+    waits = {"result": person.call("GET", "/v1/account"), "pendingChange": {"id": "x", "expiresAt": "2101-01-01T00:00:00.000Z"}}
+    person.page.route("**/v1/account", lambda route: route.fulfill(status=202, json=waits) if route.request.method == "PUT" else route.fallback())
+    card.get_by_role("button", name="Save").click()
+    person.sees("This waits for approval").sees("It waits for another person")
+    expect(card.locator("p[role=status]")).to_have_text("")
+
+
 @pytest.mark.parametrize(("number", "path"), [(0, "account"), (1, "notifications"), (2, "account")])
 def test_nothing_is_said_to_be_saved_beside_a_later_error(new_person: NewPerson, number: int, path: str) -> None:
     person = new_person().register().unwatched().at("/account")
