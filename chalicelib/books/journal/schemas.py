@@ -9,9 +9,9 @@ from chalicelib.base.timestamps import iso
 from chalicelib.books.journal.rules import Entry, Kind, Posting
 from chalicelib.books.journal.wallet_lines import Line, amount_text
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
-from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token, token_with_id
-from chalicelib.platform.http.fields import DIGITS, Address, ExcelFlag, NetworkName
+from chalicelib.payments.search.payments.schemas import ListedNetwork
+from chalicelib.platform.http.fields import DIGITS, Address, ExcelFlag
 from chalicelib.platform.http.schemas import Dated, Output, address_text, rule
 
 MOST = 1_000
@@ -29,13 +29,6 @@ class JournalQuery(EntriesQuery):
     excel: ExcelFlag = None
 
 
-def _network(name: str) -> str:
-    found = find_network(name)
-    if found is None:
-        raise rule("is not a network of this service: GET /v2/currencies lists them")
-    return found.name
-
-
 def _fiat(text: str) -> str:
     found = token_with_id(text)
     if found is None or not found.is_fiat:
@@ -44,7 +37,7 @@ def _fiat(text: str) -> str:
 
 
 class WalletQuery(EntriesQuery):
-    network: Annotated[NetworkName, AfterValidator(_network)] = Field(description="Where the wallet is")
+    network: ListedNetwork = Field(description="Where the wallet is")
     walletAddress: Annotated[Address, AfterValidator(address_text)] = Field(
         description="An address that you are paid at, or pay from"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Container
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from chalicelib.base.addresses import address_of_log
 from chalicelib.base.money import format_amount
@@ -32,6 +32,17 @@ MOST, MOST_ROWS = 100, 5_000
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
 
+def _network(name: str) -> str:
+    found = find_network(name)
+    if found is None:
+        raise rule("is not a network of this service: GET /v2/currencies lists them")
+    return found.name
+
+
+ListedNetwork = Annotated[NetworkName, AfterValidator(_network)]
+"""A network by its name or an alias, as lists name it."""
+
+
 class PaymentsQuery(Dated):
     txHash: Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$"), BeforeValidator(str.lower)] | None = Field(
         None, description="With or without 0x; finds all payments of the transaction"
@@ -53,7 +64,7 @@ class PaymentsQuery(Dated):
     )
     payer: ListedWallet | None = Field(None, description="Who paid")
     payee: ListedWallet | None = Field(None, description="Who was paid")
-    network: NetworkName | None = Field(None, description="Where it was paid")
+    network: ListedNetwork | None = Field(None, description="Where it was paid")
     clientId: Annotated[str, Field(max_length=64)] | None = Field(None, description="That of the request")
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS), DIGITS] = Field(
         20, description="Payments on a page: 1 to 100; rows of a part of CSV: 1 to 5000, all of them by default"
@@ -64,14 +75,6 @@ class PaymentsQuery(Dated):
     )
 
     excel: ExcelFlag = None
-
-    @field_validator("network")
-    @classmethod
-    def _network(cls, name: str | None) -> str | None:
-        found = None if name is None else find_network(name)
-        if name is not None and found is None:
-            raise rule("is not a network of this service: GET /v2/currencies lists them")
-        return found.name if found else None
 
     @field_validator("invoiceCurrency", "paymentCurrency")
     @classmethod
