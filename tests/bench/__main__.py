@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from infra.local.process import LOCAL, ROOT, StackProblem
 from tests.bench import (
@@ -87,6 +88,7 @@ def main(given: Sequence[str] | None = None) -> int:
         print(f"There is no part '{arguments.part}'. The parts are: {', '.join(PARTS)}.", file=sys.stderr)
         return 2
     use_local_settings()
+    import_module("app")  # sets how often garbage is collected, as in every function
     figures = measure([arguments.part] if arguments.part else list(PARTS))
     released: dict[str, float] = json.loads(RELEASED.read_text()) if RELEASED.exists() else {}
     show(figures, released)

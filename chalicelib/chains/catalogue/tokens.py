@@ -64,7 +64,7 @@ def token_with_id(id: str) -> Token | None:
 
 def require_token(id: str) -> Token:
     """The token with an id that is stored, or otherwise known to be in the catalogue."""
-    token = token_with_id(id)
+    token = _by_id().get(id) or token_with_id(id)
     assert token is not None, f"{id} is not a catalogued currency"
     return token
 

@@ -11,6 +11,7 @@ from chalicelib.base.frozen import frozen
 from chalicelib.chains.calldata.abi import WORD, read_uint
 
 SELECTOR = 4
+_NO_HIGH_BYTES = bytes(12)
 
 
 @frozen
@@ -38,7 +39,6 @@ NUMBERS = {
     "bool": 1,
 }
 """The bits of each type of number; a bool is one of one bit, and bytes32 are read as one."""
-_BITS: dict[str, int] = {**NUMBERS, "address": 160}
 
 
 def read(kinds: tuple[Kind, ...], data: bytes) -> tuple[Any, ...]:
@@ -66,20 +66,24 @@ def _struct(kinds: tuple[Kind, ...], data: bytes, start: int) -> tuple[tuple[Any
     end = start + WORD * len(kinds)
     if end > len(data):
         raise ValueError("the ABI data is shorter than it says")
-    offset = start
+    following = start
     for kind in kinds:
-        word = int.from_bytes(data[offset : offset + WORD], "big")
-        bits = _BITS.get(kind) if type(kind) is str else None
-        if bits is None:
-            if word != end - start:
-                raise ValueError("an argument is not where it belongs")
+        offset, following = following, following + WORD
+        word = data[offset:following]
+        if kind == "address":
+            if not word.startswith(_NO_HIGH_BYTES):
+                raise ValueError("a word is too large for address")
+            values.append(word[12:])
+        elif type(kind) is str and kind in NUMBERS:
+            number = int.from_bytes(word, "big")
+            if number >> NUMBERS[kind]:
+                raise ValueError(f"a word is too large for {kind}")
+            values.append(number)
+        elif int.from_bytes(word, "big") != end - start:
+            raise ValueError("an argument is not where it belongs")
+        else:
             value, end = _dynamic(kind, data, end)
             values.append(value)
-        elif word >> bits:
-            raise ValueError(f"a word is too large for {kind}")
-        else:
-            values.append(data[offset + 12 : offset + WORD] if kind == "address" else word)
-        offset += WORD
     return tuple(values), end
 
 

@@ -72,14 +72,15 @@ def expect_event(
     call: DecodedCall, name: str, token: str | None, amount: int, conversion: Conversion | None = None
 ) -> ExpectedEvent:
     """The event that a proxy will emit. Raises ValueError for a reference or fee that this package would not write."""
-    values, contract = call.values, call.function.contract or ""
+    words, values, contract = call.words, call.values, call.function.contract or ""
     fee, receiver, reference = values["_feeAmount"], values["_feeAddress"], values["_paymentReference"]
     if len(reference) != REFERENCE_LENGTH:
         raise ValueError("its payment reference has another length")
     if fee and not any(receiver):
         raise ValueError("its fee goes to nobody")
-    paid = (call.address("_to"), amount, fee, call.words.address(receiver), f"0x{reference.hex()}")
-    return ExpectedEvent(name, contract, call.words.address_of_contract(contract), token, *paid, conversion)
+    payee, fee_address, reference = words.address(values["_to"]), words.address(receiver), f"0x{reference.hex()}"
+    proxy = words.address_of_contract(contract)
+    return ExpectedEvent(name, contract, proxy, token, payee, amount, fee, fee_address, reference, conversion)
 
 
 def explanation_of(
@@ -102,10 +103,10 @@ def explanation_of(
 
 def _text(words: Wording, kind: str, value: Any) -> str:
     """A value as text: decimal numbers, hex for up to 65 bytes, only the length of longer ones and lists."""
-    if isinstance(value, int):
-        return str(value)
     if kind == "address":
         return words.address(value)
+    if type(value) is int:
+        return str(value)
     if kind == "bytes":
         return f"0x{value.hex()}" if len(value) <= SIGNATURE_BYTES else f"{len(value)} bytes"
     return f"a list of {len(value)}" if kind.endswith("]") else f"{len(value)} members"

@@ -58,7 +58,7 @@ def _payment(call: DecodedCall) -> Explanation:
 def _event(call: DecodedCall) -> ExpectedEvent:
     """The event that the fee proxy will emit."""
     words, values, fee = call.words, call.values, call.values["_feeAmount"]
-    token = call.address("_tokenAddress") if "_tokenAddress" in values else None
+    token = words.address(values["_tokenAddress"]) if "_tokenAddress" in values else None
     amount = call.value - fee if token is None else values["_amount"]
     if amount < 0:
         raise ValueError("its value does not cover the fee")

@@ -35,7 +35,7 @@ class Wording:
     def __init__(self, network: Network | None, escrow: EscrowContracts | None = None) -> None:
         self.network = network
         coin = token_with_id(network.native_currency_id) if network and network.native_currency_id else None
-        self.coin = coin
+        self.coin, self._coin_hash = coin, None if coin is None else coin.hash.lower()
         there = contracts_on(network.name) if network else {}
         self._deployed = {name: address for name, address in there.items() if name not in _NOT_SIGNED_FOR}
         if escrow is not None:
@@ -79,7 +79,7 @@ class Wording:
 
     def is_coin(self, address: str) -> bool:
         """Whether this is the hash of the native coin. True without a network, as it is not known."""
-        return self.coin is not None and same_address(self.coin.hash, address) if self.network else True
+        return address.lower() == self._coin_hash if self.network else True
 
     def currency(self, hash: str) -> Token | None:
         """The listed currency of a conversion path, which is fiat, a token or the native coin."""
