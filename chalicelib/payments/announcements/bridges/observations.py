@@ -83,7 +83,6 @@ class ArrivalObservation:
     searched_to: int
     tx_hash: str | None = None
     returned: Returned | None = None
-    is_surplus: bool = False
     payment_key: str | None = None
 
 

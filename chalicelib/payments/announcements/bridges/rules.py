@@ -174,7 +174,6 @@ def _after_arrival(
             stage=Stage.DESTINATION,
             destination_hash=observation.tx_hash,
             payment_key=observation.payment_key,
-            is_surplus=observation.is_surplus,
         )
         return end_announced(replace(announced, bridge_transfer=paid), AnnouncedStatus.SETTLED, now)
     if observation.outcome is Arrival.BOUNCED:

@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.base.errors import Locked
+from chalicelib.base.errors import ChainUnavailable, Locked
 from chalicelib.chains.calldata.bridges.across import decode_message
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
-from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC
+from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, LoggedReturn
+from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
 from chalicelib.chains.nodes.safes.service import Proposal
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements import tracking
+from chalicelib.payments.announcements.bridges import sources
 from chalicelib.payments.links.bridge_transfers import answer_bridge_transfers
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, LinkStatus, PayableLink, Proof
@@ -27,9 +29,11 @@ from chalicelib.payments.links.rules import check_payable
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.payments.records import PaymentKind
+from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.payments.transfers import flows as transfers
 from chalicelib.platform.outbound.lifi import RouterStatus, RouterUnavailable
+from chalicelib.platform.storage.writes import Delete
 from tests.crosschain.service.router import diamond
 from tests.fakes.announcements import PAGE, SAFE
 from tests.fakes.bridge import CONFIRMATIONS, MINUTE, Bridge, Sent
@@ -723,3 +727,166 @@ def test_a_transaction_that_the_account_itself_announces_locks_the_link_until_it
     assert not is_free(bridge, payment)
     bridge.track(30)
     assert is_free(bridge, payment)
+
+
+def test_a_link_whose_chain_was_never_read_is_not_paid_from_another_one(bridge: Bridge) -> None:
+    payment = bridge.link()
+    store = bridge.world.services.store
+    cursor = scan_store.cursor(store, "arbitrum-one")
+    assert cursor is not None
+    store.write(Delete(cursor))
+    with pytest.raises(ChainUnavailable, match="Detection has not begun on arbitrum-one yet: try again in a minute"):
+        bridge.announce(payment, bridge.send(payment))
+    assert bridge.announcements(payment) == ()
+
+
+@pytest.mark.parametrize("to", [THIRD, None])
+def test_a_transaction_in_no_block_that_does_not_deposit_stays_open_and_one_that_pays_something_else_is_refused(
+    bridge: Bridge, to: str | None
+) -> None:
+    payment, other = bridge.link(), bridge.link()
+    of_other = bridge.send(other)
+    known = bridge.source.transactions.pop(of_other.tx_hash)
+    bridge.announce(payment, of_other)
+    bridge.source.transactions[of_other.tx_hash] = replace(known, to=to)
+    bridge.track()
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
+    bridge.source.transactions[of_other.tx_hash] = known
+    bridge.track(5)
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.FAILED
+
+
+def test_a_router_that_does_not_answer_is_asked_once_in_a_check_of_several_links(bridge: Bridge) -> None:
+    links = [bridge.link(), bridge.link()]
+    sent = [bridge.send(each, nonce=number) for number, each in enumerate(links)]
+    for made, each in zip(sent, links, strict=True):
+        bridge.announce(each, made)
+        bridge.include(made)
+    bridge.track()
+    bridge.destination.hides_logs = True
+    for made, each in zip(sent, links, strict=True):
+        bridge.fill(made, each.requests[0], fails=True)
+    bridge.tick(130)
+    asked = list[str]()
+
+    def refuse(tx_hash: str, *_: Any) -> RouterStatus:
+        asked.append(tx_hash)
+        raise RouterUnavailable("down")
+
+    bridge.world.router.status = refuse  # type: ignore[method-assign]
+    tracking.track_due(bridge.world.services)
+    assert len(asked) == 1
+    assert {state_of(bridge, each) for each in links} == {(AnnouncedStatus.PENDING, Stage.BRIDGE)}
+
+
+def test_a_deposit_is_not_given_up_before_every_block_was_searched_for_its_fill(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = bridge.link()
+    deposited(bridge, payment)
+    with monkeypatch.context() as patched:
+        patched.setattr(sources, "RANGES_PER_CHECK", 0)
+        bridge.track(130)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+    bridge.track(5)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.REFUNDING)
+
+
+def test_a_fill_that_the_router_names_counts_from_the_last_block_on_that_detection_has_read(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    bridge.destination.hides_logs = True
+    bridge.tick(130)
+    filled = bridge.fill(sent, payment.requests[0], fails=True)
+    bridge.world.router.statuses[sent.tx_hash] = RouterStatus("DONE", "PARTIAL", sent.tx_hash, filled, 42161, "across")
+    block = len(bridge.destination.blocks) - 1
+    bridge.destination.mine(CONFIRMATIONS - 1)
+    bridge.world.tick()
+    cursor = scan_store.cursor(bridge.world.services.store, "arbitrum-one")
+    assert cursor is not None and cursor.scanned_to == block
+    bridge.world.advance(MINUTE)
+    tracking.track_due(bridge.world.services)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_fill_is_known_where_two_nodes_number_the_logs_of_a_block_differently(bridge: Bridge, is_first: bool) -> None:
+    payment, chain = bridge.link(), bridge.destination
+
+    def number(hashes: Sequence[str]) -> RawReceipts:
+        """As some clients do: from 100 on."""
+        logs = logs_in(chain.find_receipts(hashes))
+        return by_transaction(hashes, [{**log, "logIndex": hex(int(log["logIndex"], 16) + 100)} for log in logs])
+
+    sent = deposited(bridge, payment)
+    bridge.fill(sent, payment.requests[0], fails=True)
+    other = Liar(chain, find_receipts=number)
+    bridge.world.services = served_beside(bridge.world.services, chain.network, other, is_first)
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PARTIAL, Stage.DESTINATION)
+
+
+def proposal_of_safe(bridge: Bridge, payable: PayableLink) -> tuple[Sent, str]:
+    """A deposit that a Safe has proposed, which is in no block, and the hash of its transaction."""
+    sent = bridge.send(payable, payer=SAFE)
+    paying = bridge.source.transactions.pop(sent.tx_hash)
+    proposed = Proposal(SAFE, SafeTransaction(paying.to or "", 0, paying.data, 0), SafeTerms(0))
+    hash = safe_tx_hash(8453, SAFE, proposed.transaction, proposed.terms)
+    bridge.world.safes.known["base", hash] = proposed
+    return sent, hash
+
+
+def test_a_safe_that_executes_another_transaction_in_its_place_frees_the_link(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent, hash = proposal_of_safe(bridge, payment)
+    bridge.announce(payment, sent, tx_hash=None, safe_tx_hash=hash, deadline=bridge.world.now + timedelta(hours=1))
+    bridge.track()
+    assert not is_free(bridge, payment)
+    bridge.source.execute_safe(SAFE, NOWHERE)
+    bridge.track()
+    bridge.track(11)
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.REPLACED
+    assert is_free(bridge, payment)
+
+
+def test_a_safe_that_is_not_there_yet_has_replaced_nothing_and_no_transaction_without_a_hash_is_asked_for(
+    bridge: Bridge,
+) -> None:
+    payment = bridge.link()
+    sent, hash = proposal_of_safe(bridge, payment)
+    bridge.announce(payment, sent, tx_hash=None, safe_tx_hash=hash, deadline=bridge.world.now + timedelta(hours=1))
+    node, asked = bridge.source, list[str | None]()
+    node.safe_nonce = lambda safe, block: None  # type: ignore[assignment, method-assign, return-value]
+    read = node.sent_transaction
+    node.sent_transaction = lambda tx_hash: asked.append(tx_hash) or read(tx_hash)  # type: ignore[func-returns-value, method-assign]
+    bridge.track(11)
+    assert state_of(bridge, payment)[0] is AnnouncedStatus.PENDING
+    assert asked == []
+
+
+def test_the_proposal_of_a_safe_is_not_asked_for_once_its_transaction_is_known(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = bridge.send(payment)
+    bridge.announce(payment, sent)
+    bridge.world.safes.is_down = True
+    bridge.include(sent)
+    bridge.track()
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.BRIDGE)
+
+
+def test_a_refund_is_looked_for_from_the_deadline_of_the_fill_on(bridge: Bridge) -> None:
+    payment = bridge.link()
+    sent = deposited(bridge, payment)
+    first, node, read = list[int](), bridge.source, bridge.source.returns
+
+    def look(token: str, depositor: str, least: int, blocks: BlockRange) -> tuple[LoggedReturn, ...]:
+        first.append(blocks.first)
+        return read(token, depositor, least, blocks)
+
+    node.returns = look  # type: ignore[method-assign]
+    for _ in range(10):
+        bridge.track(15)
+    assert state_of(bridge, payment) == (AnnouncedStatus.PENDING, Stage.REFUNDING)
+    before, after = (node.blocks[number].time for number in (first[0] - 1, first[0]))
+    assert before is not None and after is not None
+    assert before.timestamp() <= sent.deposit.fill_deadline < after.timestamp()

@@ -24,6 +24,7 @@ from chalicelib.payments.announcements.bridges.rules import (
     MIN_DELAY,
     OVERDUE_AFTER,
     OVERDUE_DELAY,
+    OVERDUE_REFUND_AFTER,
     REFUSED_AFTER,
     decide,
     is_failure,
@@ -165,8 +166,8 @@ def test_what_was_searched_is_not_searched_again_and_what_was_found_is_kept() ->
     for searched, kept in ((200, 200), (50, 100)):
         after = bridge_transfer_of(decide(ON_ITS_WAY, Observation(arrival=ArrivalObservation(Arrival.OPEN, searched)), START))
         assert (after.searched_to, after.refund_searched_to) == (kept, None)
-    paid = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.PAID, tx_hash=FILL, is_surplus=True), LATE))
-    assert (paid.destination_hash, paid.is_surplus, paid.returned) == (FILL, True, None)
+    paid = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.PAID, tx_hash=FILL), LATE))
+    assert (paid.destination_hash, paid.returned) == (FILL, None)
     bounced = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.BOUNCED, tx_hash=FILL, returned=RETURNED), LATE))
     assert (bounced.destination_hash, bounced.returned) == (FILL, RETURNED)
     refunding = bridge_transfer_of(decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED, RefundObservation(300)), LATE))
@@ -374,3 +375,20 @@ def test_it_ends_only_as_the_chains_ended_and_never_while_the_money_can_still_pa
         announced = decide(announced, truth.read("the truth"), truth.now)
         truth.now += timedelta(minutes=20)
     assert announced.status in truth.ends
+
+
+def test_an_outcome_is_unknown_from_half_an_hour_after_its_time_on_and_known_again_at_its_end() -> None:
+    last = DEPOSIT.fill_deadline + timedelta(minutes=30)
+    assert not is_unknown(ON_ITS_WAY, last)
+    assert is_unknown(ON_ITS_WAY, last + timedelta(seconds=1))
+    unknown = replace(ON_ITS_WAY, bridge_transfer=replace(bridge_transfer_of(ON_ITS_WAY), is_unknown=True))
+    assert not bridge_transfer_of(decide(unknown, observed_arrival(Arrival.PAID, tx_hash=FILL), LATE)).is_unknown
+
+
+def test_a_refund_is_never_unknown_and_is_overdue_only_after_a_day() -> None:
+    refunding = decide(ON_ITS_WAY, observed_arrival(Arrival.EXPIRED), LATE)
+    last = bridge_transfer_of(refunding).since + OVERDUE_REFUND_AFTER
+    assert bridge_transfer_of(refunding).stage is Stage.REFUNDING
+    assert not is_unknown(refunding, last + timedelta(days=1))
+    assert not is_overdue(refunding, last)
+    assert is_overdue(refunding, last + timedelta(seconds=1))
