@@ -373,6 +373,30 @@ def test_a_batch_names_no_payee_where_the_wallet_can_send_nothing(shop: Shop, no
     assert simulation["steps"][-1]["revertReason"] == "blocked"
 
 
+def test_a_batch_that_waits_for_its_approval_says_which_payee_the_token_refuses_in_place_of_why_it_failed(
+    shop: Shop, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running().chains.evm("sepolia")._simulator, "_has_simulate", False)
+    blocked = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    node.blocked.add(blocked[2:].lower())
+    token = shop.link(item(), item(amount="3", payee=blocked))
+    last = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]["steps"][-1]
+    assert (last["success"], last["revertReason"]) == (False, f"fUSDC cannot be sent to {blocked}")
+
+
+def test_a_batch_that_succeeds_is_not_run_again_for_each_payee(
+    shop: Shop, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = running().chains.evm("sepolia")
+    monkeypatch.setattr(chain._simulator, "_has_simulate", False)
+    node.allowance = 10**18
+    token = shop.link(item(), item(amount="3", payee=EOA))
+    asked = list[str]()
+    monkeypatch.setattr(chain, "which_revert", lambda sender, calls: asked.append(sender) or [False] * len(calls))
+    simulation = pay(shop, token, wallet=WALLET, simulate="true")["metadata"]["simulation"]
+    assert (simulation["method"], simulation["success"], asked) == ("eth_call", True, [])
+
+
 def test_a_payment_to_one_payee_is_simulated_once(shop: Shop, node: Node) -> None:
     node.blocked.add(PAYEE[2:].lower())
     simulation = pay(shop, shop.link(), wallet=WALLET, simulate="true")["metadata"]["simulation"]

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata.abi import address_word
 from chalicelib.chains.calldata.checkout import Checkout
-from chalicelib.chains.calldata.explanations.parts import Explanation
+from chalicelib.chains.calldata.explanations.parts import ExpectedEvent, Explanation
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.readings import AccountResources, CallEnergy, ResourcePrices, ResourceReading
@@ -20,6 +21,7 @@ from chalicelib.checkout.resources.rules import (
     quote_steps,
     worst,
 )
+from tests.fakes.wallets import tron_wallet
 
 APPROVE, PAY = Transaction("token", "0x01", 0), Transaction("proxy", "0x02", 0)
 PRICES = ResourcePrices(BaseUnits(100), BaseUnits(1000), BaseUnits(1_100_000))
@@ -42,6 +44,29 @@ def test_an_approval_after_one_of_zero_is_measured_as_that_of_an_address_that_ha
     first, second = plan(owner, checkout, [Explanation(token, "", None, (), 0, None, "")] * 2)
     assert (first.calls, first.is_measured) == ({zero: 1}, True)
     assert second.calls.keys().isdisjoint({approval}) and not second.is_measured
+
+
+def test_a_payment_is_measured_by_its_transfers_to_four_recipients_and_any_other_one_as_if_it_had_nothing() -> None:
+    token, proxy = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd"
+    owner, *payees = (tron_wallet(f"payee {number}").address for number in range(7))
+    nothing = Explanation(token, "", None, (), 0, None, "")
+    paid = [ExpectedEvent("", "", None, token, payee, 5, 0, payee, "0x") for payee in payees]
+    payment = nothing._replace(calls=tuple(nothing._replace(expected_event=each) for each in paid))
+    paying = Transaction(proxy, "0x02", 0)
+    checkout = Checkout(proxy, {}, (paying,), gas=0, approvals=(erc20.approve(token, proxy, 30),))
+    _, step = plan(owner, checkout, [nothing, payment])
+    *measured, (other, times) = step.calls.items()
+    assert measured == [(erc20.transfer(token, payee, 5), 1) for payee in payees[:4]]
+    assert times == 2 and not any(address_word(payee).hex() in other.data for payee in payees)
+    with pytest.raises(ValueError, match="the transaction makes no payment"):
+        plan(owner, checkout, [nothing, nothing])
+
+
+@pytest.mark.parametrize(("free", "burned"), [(886, [0, 0]), (885, [0, 540_000]), (346, [0, 540_000]), (345, [346_000, 540_000])])
+def test_free_bandwidth_pays_what_just_fits(free: int, burned: list[int]) -> None:
+    account = AccountResources(True, free_bandwidth=free)
+    found = quoted(10**12, replace(READING, account=account))
+    assert [each.bandwidth_burned for each in found.steps] == burned
 
 
 def test_free_bandwidth_pays_a_whole_transaction_or_nothing_of_it() -> None:
@@ -93,6 +118,10 @@ def test_what_is_not_known_is_never_fine() -> None:
     found = quoted(10**12, reading)
     assert (found.problem, found.is_complete) == (Problem.UNKNOWN, False)
     assert quoted(0, reading).problem is Problem.TOO_LITTLE_TRX, "what is known is too much already"
+    assert (ResourceQuote(Problem.UNKNOWN).burned, ResourceQuote(Problem.UNKNOWN).missing) == (0, 0)
+    assert advice(found) == (
+        "It is not known what the network takes, so do not sign yet: check that the wallet has the tokens, then ask anew"
+    )
 
 
 @pytest.mark.parametrize(("has_memo", "signatures", "fees"), [
