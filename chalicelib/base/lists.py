@@ -67,13 +67,15 @@ class Named:
 class Span:
     """The records of one list from the place `first` to the place `last`, both included.
 
-    `within` leaves out every record that is not in one list of each of its entries as well.
+    `within` leaves out every record that is not in one list of each of its entries as well; `equal` those in which two
+    attributes differ. `Found.end` has no id of what `equal` leaves out: who may not see a record learns no id of it.
     """
 
     list: Named
     first: str = FIRST_SORT_KEY
     last: str = LAST_SORT_KEY
     within: tuple[tuple[Named, ...], ...] = ()
+    equal: tuple[str, str] | None = None
 
 
 @frozen

@@ -3,7 +3,7 @@
 Each text is read once into a small tree. What is not in this grammar raises NotImplementedError:
 
     condition  = all { "OR" all }            all = one { "AND" one }
-    one        = "(" condition ")" | path comparator value | path "BETWEEN" value "AND" value
+    one        = "(" condition ")" | path comparator (value | path) | path "BETWEEN" value "AND" value
                | "attribute_exists(" path ")" | "attribute_not_exists(" path ")" | "begins_with(" path "," value ")"
     update     = { "SET" path "=" value, ... | "REMOVE" path, ... | "ADD" path value, ... }
 """
@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 class One(NamedTuple):
-    """A comparison: a path and the names of values."""
+    """A comparison: a path and the names of values, or in a filter another path."""
 
     comparator: str
     path: str
@@ -85,7 +85,8 @@ class Given:
                 return stored is not None
             case "attribute_not_exists":
                 return stored is None
-        return stored is not None and compare(condition.comparator, stored, [self.values[each] for each in condition.values])
+        values = [self.values[each] if each[0] == ":" else item.get(self.name(each), {}) for each in condition.values]
+        return stored is not None and compare(condition.comparator, stored, values)
 
 
 def compare(comparator: str, stored: Item, values: list[Item]) -> bool:
@@ -203,7 +204,7 @@ def _one(tokens: _Tokens) -> Condition:
             raise NotImplementedError(first)
         return One(first, path, tuple(values))
     comparator = tokens.take(*_ORDER, "BETWEEN")
-    values = [tokens.value()]
+    values = [tokens.value() if tokens.left and tokens.left[-1][0] == ":" else tokens.path()]
     if comparator == "BETWEEN":
         tokens.take("AND")
         values.append(tokens.value())

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.base.lists import Found, Named, Span
 from chalicelib.base.records import LAST_SORT_KEY, Counts, Key, KeyRange, Record
+from chalicelib.platform.storage import codec
 from chalicelib.platform.storage.items import DUE_SHARDS
 from chalicelib.platform.storage.scans import Scanned
 from chalicelib.platform.storage.store import (
@@ -121,7 +122,11 @@ class MemoryStore(Store):
         table = cls.KEY.table
         listed = sorted(self._lists.get((table, span.list.index, span.list.name), {}).items(), reverse=True)
         keys = [key for place, key in listed if span.first <= place <= span.last]
-        return [key for key in keys if all(any(self._is_in(key, each) for each in one_of) for one_of in span.within)]
+        keys = [key for key in keys if all(any(self._is_in(key, each) for each in one_of) for one_of in span.within)]
+        if span.equal is None:
+            return keys
+        items = {key: codec.encode(self._records[key]) for key in keys}
+        return [key for key, item in items.items() if len({str(item.get(each)) for each in span.equal}) == 1]
 
     def _is_in(self, key: Key, named: Named) -> bool:
         return bool(self._records[key].listed.get(named.index) == named.name)

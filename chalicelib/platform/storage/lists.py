@@ -29,7 +29,10 @@ def read(
             break
     if len(items) > limit:
         return items[:limit], _place(items[limit - 1])
-    return items, _place(start["ExclusiveStartKey"]) if start else None
+    end = _place(start["ExclusiveStartKey"]) if start else None
+    if end is not None and span.equal is not None:  # all of that instant are looked at again
+        end = end.partition("#")[0] + ("" if oldest_first else "~")
+    return items, end
 
 
 def count(query: Query, span: Span, queries: int) -> tuple[int, bool]:
@@ -56,6 +59,7 @@ def _parameters(span: Span) -> dict[str, Any]:
             values[f":within{number}_{letter}"] = named.name
             equal.append(f"{named.index} = :within{number}_{letter}")
         conditions.append(f"({' OR '.join(equal)})")
+    conditions += [" = ".join(span.equal)] if span.equal is not None else []
     return {
         "IndexName": span.list.index,
         "KeyConditionExpression": f"{span.list.index} = :name AND listed_at BETWEEN :first AND :last",
@@ -66,7 +70,7 @@ def _parameters(span: Span) -> dict[str, Any]:
 
 def _split_budget(span: Span, wanted: int, turn: int) -> dict[str, int]:
     """How many records a query looks at, which DynamoDB ends at 1 MB; `turn` counts the queries before it."""
-    if not span.within:
+    if not span.within and span.equal is None:
         return {"Limit": wanted}
     return {"Limit": wanted * _DENSE} if turn == 0 else {}
 

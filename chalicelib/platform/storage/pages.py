@@ -21,7 +21,7 @@ MOST_QUERIES = 8
 class Listing:
     """What is read of an account: the records of one kind that have all these values, by index, the rarest value first.
 
-    `first` and `last` are both included.
+    `first` and `last` are both included. `equal` is as in Span.
     """
 
     account_id: str
@@ -29,6 +29,7 @@ class Listing:
     values: Mapping[str, str | None]
     first: datetime | None = None
     last: datetime | None = None
+    equal: tuple[str, str] | None = None
 
     @property
     def span(self) -> Span:
@@ -37,7 +38,7 @@ class Listing:
         by, *others = lists or [Named("by_account", list_of(self.account_id, self.kind))]
         first = FIRST_SORT_KEY if self.first is None else place_at(self.first)
         last = LAST_SORT_KEY if self.last is None else last_place_at(self.last)
-        return Span(by, first, last, tuple((each,) for each in others))
+        return Span(by, first, last, tuple((each,) for each in others), self.equal)
 
     @property
     def scope(self) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """Lists of links, requests and events over HTTP."""
 
 import json
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -66,6 +68,38 @@ def test_a_client_id_alone_finds_no_links_as_their_tokens_are_for_their_payers(n
     assert len(get(new_shop, "/v2/request").json["requests"]) == 1
     both = {**new_shop.by_key, **new_shop.by_client}
     assert new_shop.api.get(wanted[1], both).json["securePaymentUrl"]
+
+
+def test_a_client_id_alone_learns_nothing_of_the_requests_of_links_by_totals_pages_or_cursors(new_shop: Shop) -> None:
+    """With the id of a request, which a cursor has, anybody who has the client id reads it and gets what pays it."""
+    by_link = [new_shop.create(reference=f"INV-{number}").json for number in range(12)]
+    client = new_shop.client_id
+    alone = [store_request(running(), new_shop.account_id, client_id=client, reference=each) for each in ("INV-3", "INV-20")]
+    by_link += [new_shop.create(item(), item(), reference="INV-3").json]
+    hidden = {request_id for each in by_link for request_id in each["requestIds"]}
+
+    def read(**query: Any) -> dict[str, Any]:
+        return dict(new_shop.get(f"/v2/request?{urlencode(query)}").json)
+
+    def cursors(limit: int) -> Iterator[str]:
+        page = read(limit=limit)
+        while (cursor := page["pagination"]["nextCursor"]) is not None:
+            yield cursor
+            page = read(limit=limit, cursor=cursor)
+
+    for limit in (1, 2, 50):
+        for cursor in cursors(limit):
+            text = urlsafe_b64decode(f"{cursor}==")[9:].decode()
+            assert not any(each in text for each in hidden), "the place of a request has its id"
+    first, second = read(limit=1), read(limit=1, offset=1)
+    shown = [each["requestId"] for page in (first, second) for each in page["requests"]]
+    assert shown == [each.request_id for each in reversed(alone)]
+    assert [page["pagination"]["total"] for page in (first, second, read(offset=2))] == [2, 2, 2]
+    assert second["pagination"]["hasMore"] is False
+    assert (read(reference="INV-3")["pagination"]["total"], read(reference="INV-4")["pagination"]["total"]) == (1, 0)
+    assert read(walletAddress=PAYEE, status="created")["pagination"]["total"] == 2
+    assert read(securePaymentToken=by_link[-1]["token"])["pagination"]["total"] == 0
+    assert get(new_shop, "/v2/request").json["pagination"]["total"] == 16
 
 
 def test_lists_have_what_is_the_callers_own_alone(shop: Shop, new_shop: Shop) -> None:

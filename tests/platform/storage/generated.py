@@ -84,6 +84,7 @@ class Records:
         first = self.work(0).key
         pages = [store.page(Payment, self.payment(0).key.pk, None, limit) for limit in (2, 9)]
         lists = [Span(payees[0]), replace(span, within=((payees[0],),)), replace(span, within=(tuple(payees),))]
+        lists += [replace(span, equal=("payee", "payer")), replace(lists[0], equal=("network", "network"))]
         due = [list(store.due(kind, LATER, 50, shard)) for shard in (0, 5)]
         return [
             store.get_many(keys),

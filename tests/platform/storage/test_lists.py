@@ -106,3 +106,18 @@ def test_one_query_is_made_for_each_page_that_leaves_nothing_out_and_no_more_tha
     found = store.newest(Payment, rare, 4, queries=1)
     assert found.records == () and found.end is not None, "it looked at 20 records and says where it stopped"
     assert len(store.newest(Payment, replace(rare, last=below(found.end)), 4, queries=2).records) == 1
+
+
+def test_a_list_that_ends_amid_what_it_leaves_out_names_no_record_of_that_and_passes_over_none(world: World) -> None:
+    store = Store(PREFIX, world.client)
+    for number in range(60):
+        store.write(replace(payment(number), payer="0xAb" if number in (0, 30) else "0xcd", payee="0xAb"))
+    span, found = Span(ALL, equal=("payee", "payer")), list[str]()
+    while True:
+        page = store.newest(Payment, span, 4, queries=1)
+        found += [each.payment_id for each in page.records]
+        if page.end is None:
+            break
+        assert "#" not in page.end, "a place has the id of its record"
+        span = replace(span, last=below(page.end))
+    assert found == [payment(30).payment_id, payment(0).payment_id]

@@ -18,9 +18,8 @@ def read_request(call: Call[None, None]) -> RequestAnswer:
 
 def list_requests(call: Call[None, RequestsQuery]) -> RequestsPage:
     query, caller = call.query, call.caller
-    wanted = query.filters(caller.account_id, caller.finds_of(query.clientId))
-    page = listing.page(call.services, wanted, query.cursor, query.offset, query.limit)
-    return RequestsPage.of(page, query.limit, shows_links=finds_links(caller))
+    wanted = query.filters(caller.account_id, caller.finds_of(query.clientId), finds_links(caller))
+    return RequestsPage.of(listing.page(call.services, wanted, query.cursor, query.offset, query.limit), query.limit)
 
 
 read_request_status = read_request

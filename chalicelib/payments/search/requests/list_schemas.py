@@ -41,7 +41,7 @@ class RequestsQuery(Dated):
         None, description="`nextCursor` of the page before; empty to start"
     )
 
-    def filters(self, account_id: str, client_id: str | None) -> Wanted:
+    def filters(self, account_id: str, client_id: str | None, finds_links: bool) -> Wanted:
         is_payer = self.securePaymentFlow == "outgoing"
         return Wanted(
             account_id=account_id,
@@ -53,6 +53,7 @@ class RequestsQuery(Dated):
             first=self.first,
             last=self.last,
             link_token=self.securePaymentToken,
+            finds_links=finds_links,
         )
 
 
@@ -82,7 +83,8 @@ class ListedRequest(Output):
 
 class RequestsPagination(Output):
     total: int = Field(
-        description="Exact; by walletAddress or reference, beyond a few thousand there are at least so many"
+        description="Exact; by walletAddress or reference, or with a client ID alone, beyond a few thousand there are "
+        "at least so many"
     )
     limit: int
     offset: int
@@ -97,8 +99,7 @@ class RequestsPage(Output):
     pagination: RequestsPagination
 
     @classmethod
-    def of(cls, found: Listed, limit: int, shows_links: bool) -> Self:
-        """Without those of links unless `shows_links`: a link is for whoever has its token."""
+    def of(cls, found: Listed, limit: int) -> Self:
         page = found.page
         read = page.offset + len(page.records) + (page.cursor is not None)
         paging = RequestsPagination(
@@ -108,7 +109,7 @@ class RequestsPage(Output):
             hasMore=page.cursor is not None,
             nextCursor=page.cursor,
         )
-        shown = (each for each in page.records if each.link_token is None or (shows_links and found.link_of(each)))
+        shown = (each for each in page.records if each.link_token is None or found.link_of(each))
         return cls(requests=[_answer_listed(each, found) for each in shown], pagination=paging)
 
 

@@ -25,7 +25,9 @@ from chalicelib.platform.storage.pages import Listing, ListPage, number, page_af
 @frozen
 class Wanted:
     """What requests are looked for by; a wallet by its role: `payee`, `payer`, or either (`wallet`); `link_token` is
-    that of their link."""
+    that of their link. Unless it `finds_links`, requests of links are in no page, total or cursor: with the id of one
+    whoever has the client id reads it, and what pays it.
+    """
 
     account_id: str
     payee: str | None = None
@@ -36,11 +38,12 @@ class Wanted:
     first: datetime | None = None
     last: datetime | None = None
     link_token: str | None = None
+    finds_links: bool = True
 
     @property
     def is_counted(self) -> bool:
         """Whether the daily counts tell how many these are."""
-        return (self.payee, self.payer, self.reference) == (None, None, None)
+        return self.finds_links and (self.payee, self.payer, self.reference) == (None, None, None)
 
     @property
     def listing(self) -> Listing:
@@ -51,7 +54,8 @@ class Wanted:
             "by_client": self.client_id,
             "by_status": self.status,
         }
-        return Listing(self.account_id, REQUEST, values, self.first, self.last)
+        alone = None if self.finds_links else ("link_token", "request_id")
+        return Listing(self.account_id, REQUEST, values, self.first, self.last, alone)
 
     def matches(self, request: Request) -> bool:
         """Whether the list has a request, whichever link it is of."""
@@ -98,7 +102,8 @@ def _page_of_link(
     """
     scope = (*wanted.listing.scope, f"link={token}")
     start = position_of(cursor, scope).offset if cursor else offset
-    found = [each for each in link_store.requests_of(services.store, token) if wanted.matches(each)]
+    stored = link_store.requests_of(services.store, token) if wanted.finds_links else ()
+    found = [each for each in stored if wanted.matches(each)]
     end = start + limit
     following = cursor_of(Position(token, (), end, len(found)), scope) if end < len(found) else None
     return ListPage(tuple(found[start:end]), following, start, len(found))

@@ -158,7 +158,7 @@ def test_a_cursor_without_a_total_is_read_with_one() -> None:
     first = listing.page_after(store, Request, Wanted("acct").listing, None, 2)
     assert first.total is None
     found = listing.page(services, Wanted("acct"), first.cursor, 0, 2)
-    assert RequestsPage.of(found, 2, shows_links=True).pagination.total == 5
+    assert RequestsPage.of(found, 2).pagination.total == 5
 
 
 def test_wherever_a_process_dies_the_counts_have_what_the_list_has(world: World) -> None:
