@@ -32,7 +32,7 @@ OWN = {name: text for name, text in scripts_of(FOLDER).items() if name != "vendo
 MESSAGES = json.loads((FOLDER / "locales" / "en.json").read_text())
 LOCALES = {path.name: json.loads(path.read_text()) for path in FOLDER.glob("locales/*.json")}
 AT_AUTH = {"Host": "auth.test"}
-MOST_BYTES, MOST_VIEW = 47_700, 6_000
+MOST_BYTES, MOST_VIEW = 49_000, 6_000
 """Compressed: what is loaded before the first view, and a view. The whole of a first visit may be 120 kB."""
 
 
