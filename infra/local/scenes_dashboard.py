@@ -217,6 +217,16 @@ POPULATED: Answers = {
 _ESCROWED = {"get_commerce_status": _CAPTURABLE, "read_request": {**_SHOWN, "isCommercePayment": True}}
 CAPTURABLE: Answers = {**POPULATED, **_ESCROWED, "list_transfers_of_request": {"transfers": []}}
 """The same, whose request is a commerce payment."""
+RECURS: Answers = {
+    **POPULATED,
+    "look_up_secure_payment": None,
+    "read_request": {
+        **{**_SHOWN, "status": "created", "paidAmount": "0", "receivedAmount": "0", "payerAddress": None},
+        **{"recurrence": {"startDate": "2026-01-31", "frequency": "MONTHLY"}, "isRecurrenceStopped": False},
+    },
+    "list_transfers_of_request": {"transfers": []},
+}
+"""The same, whose request recurs."""
 EMPTY: Answers = {
     **NEW_ACCOUNT,
     "find_payments": _payments(0),

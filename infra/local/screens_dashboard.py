@@ -28,7 +28,7 @@ from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
 from infra.local.scenes_account import PAYEE, Answers
-from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED
+from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, RECURS
 
 ORIGIN = "https://auth.example"
 _SETTINGS = Settings(
@@ -114,6 +114,7 @@ _BY_WALLET: Answers = {**POPULATED, "me": {**POPULATED["me"], "type": "wallet", 
 _DIALOGS = {
     "capture": ("request/01ab", "Capture", CAPTURABLE),
     "refund": ("request/01ab", "Refund", POPULATED),
+    "stop-recurrence": ("request/01ab", "Stop recurrence", RECURS),
     "accept": ("request/01ab", "Accept as paid", POPULATED),
     "ask-for-the-rest": ("mispayments", "Ask for the rest", POPULATED),
     "refund-of-mispayment": ("mispayments", "Refund", POPULATED),
@@ -139,6 +140,7 @@ SCENES: dict[str, tuple[str, str, Answers]] = {
     **{_name(path): (path, "", POPULATED) for path in _VIEWS},
     "dashboard-payees-of-wallet": ("payees", "", _BY_WALLET),
     "dashboard-commerce": ("request/01ab", "", CAPTURABLE),
+    "dashboard-request-that-recurs": ("request/01ab", "", RECURS),
     "dashboard-one-more-step": ("", "", _ONE_MORE_STEP),
     **{f"{_name(path)}-empty": (path, "", EMPTY) for path in _SAY_SOMETHING_EMPTY},
     **{_name(path): (path, "", _SIGNED_OUT) for path in _OPEN},
@@ -217,7 +219,7 @@ def _answer_call(route: Route, answers: Answers, altered: Callable[[Any], Any]) 
             known = {**known, records: [each for each in known[records] if each[field] in wanted]}
     if name == "list_events" and "mispaid" in url.query:
         known = {**known, "events": [each for each in known["events"] if "labels" in each["body"]]}
-    if name == "look_up_secure_payment" and "requestId" in url.query:  # one link, as the example has it
+    if name == "look_up_secure_payment" and known is not None and "requestId" in url.query:  # one link
         known = {**_examples()[name], "status": "pending"}
     known = altered(known)
     if known is None:

@@ -1,11 +1,14 @@
-// What may be done about a request and its link: its note, its expiry, a refund, and cancelling.
+// What may be done about a request and its link: its note, its expiry, a refund, the end of its series, and cancelling.
 
 import { html, useState } from "./vendor.js";
-import { amount, clean, isTime, t } from "./text.js";
+import { amount, clean, day, isTime, t } from "./text.js";
 import { Problem, call, may } from "./api.js";
 import { Accept } from "./partial_payments.js";
 import { RefundRequest } from "./refunds.js";
 import { Confirmed, Dialog, Field, Form, problemOf } from "./components.js";
+
+/** @param {any} recurrence How often a request recurs, and from when, in words. */
+export const seriesOf = ({ frequency, startDate }) => t("recurrence.series", { often: t(`create.${frequency}`), start: day(startDate.slice(0, 10)) });
 
 /** @param {any} props `link` is null for a request without one, `held` for one that is no commerce payment, whose own actions are with it; `again` reads them again. */
 export function Actions({ request, link, held, again }) {
@@ -17,6 +20,8 @@ export function Actions({ request, link, held, again }) {
     if (!isTime(local)) throw new Problem(400, { message: t("expires.missing") });
     await call("PATCH", ofLink, { body: { expiresAt: new Date(local).toISOString() } });
   };
+  const series = request.recurrence && (request.isRecurrenceStopped ? "recurrence.resume" : "recurrence.stop");
+  const turnSeries = () => call("PATCH", ofRequest, { body: { isRecurrenceStopped: !request.isRecurrenceStopped } });
   const question = t(link?.paymentType === "batch" ? "cancel.batch" : "cancel.one", { what });
   return html`
     <div class="actions">
@@ -24,6 +29,7 @@ export function Actions({ request, link, held, again }) {
       ${link && isOpen && !held && may("secure_payments:write") && html`<${Edited} label=${t("expires")} change=${t("expires.change")} hint=${t("expires.hint")} type="datetime-local" max="9999-12-31T23:59" required field="expiresAt" kept=${localTime(link.expiresAt)} keep=${keepExpiry} done=${again} />`}
       ${!held && may("requests:write") && Number(request.receivedAmount) > 0 && html`<${RefundRequest} request=${request} done=${again} />`}
       ${!held && request.status === "partially_paid" && may("requests:write") && html`<${Accept} request=${request} done=${again} />`}
+      ${series && may("requests:write") && html`<${Confirmed} label=${t(series)} question=${t(`${series}.question`, { what, series: seriesOf(request.recurrence) })} isSafe=${request.isRecurrenceStopped} act=${turnSeries} done=${again} />`}
       ${isOpen && !held && may(link ? "secure_payments:write" : "requests:write") && html`<${Confirmed} label=${t(link ? "cancel.link" : "cancel.request")} question=${question} act=${() => call("POST", `${ofLink ?? ofRequest}/cancel`)} done=${again} />`}
     </div>
   `;

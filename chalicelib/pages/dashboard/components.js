@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor.js";
 import { LANGUAGES, amount, chooseLanguage, clean, language, short, t } from "./text.js";
-import { call, transactionPage } from "./api.js";
+import { call, transactionPage, waitsFor } from "./api.js";
 
 /** @param {() => void} again @param {number | null} ms @param {unknown[]} deps Reads again after that time, if the page is seen then; null: not. What is read anew belongs into `deps`. */
 export function useLook(again, ms, deps) {
@@ -97,10 +97,11 @@ export function Languages() {
   `;
 }
 
-/** @param {any} props A form that sends once at a time. `send` does it; what it throws is shown, beginning at the first field that it is about, and nothing is lost. */
-export function Form({ send, label, children, quiet, danger, onProblem }) {
+/** @param {any} props A form that sends once at a time, and keeps the focus meanwhile. `send` does it; what it throws is shown, beginning at the first field that it is about, and nothing is lost. One that `saves` says so, or for what the change waits that `send` gives. */
+export function Form({ send, label, children, quiet, danger, saves, onProblem }) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [answer, setAnswer] = useState(/** @type {any} */ (null));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   useEffect(() => {
     if (problem?.errors?.length) /** @type {HTMLElement | null | undefined} */ (form.current?.querySelector("[aria-invalid=true]"))?.focus();
@@ -110,9 +111,10 @@ export function Form({ send, label, children, quiet, danger, onProblem }) {
     if (isBusy) return;
     setBusy(true);
     setProblem(null);
+    setAnswer(null);
     onProblem?.(null);
     try {
-      await send();
+      setAnswer((await send()) ?? {});
     } catch (thrown) {
       setProblem(thrown);
       onProblem?.(thrown);
@@ -123,7 +125,8 @@ export function Form({ send, label, children, quiet, danger, onProblem }) {
     <form ref=${form} onSubmit=${onSubmit} novalidate>
       ${children}
       ${problem && html`<${Failure} problem=${problem} />`}
-      <button class=${danger ? "action danger" : quiet ? "quiet" : "action"} disabled=${isBusy}>${isBusy ? t("busy") : label}</button>
+      <button class=${danger ? "action danger" : quiet ? "quiet" : "action"} aria-disabled=${isBusy}>${isBusy ? t("busy") : label}</button>
+      ${saves && html`<p role="status">${answer && (answer.pendingChange ? waitsFor(answer.pendingChange) : t("saved"))}</p>`}
     </form>
   `;
 }

@@ -48,6 +48,7 @@ function Others({ done, passkey, wallet }) {
   const [isBusy, setBusy] = useState(false);
   useEffect(() => (wallet ? discoverWallets(setWallets) : undefined), []);
   const by = (/** @type {() => Promise<any>} */ work) => async () => {
+    if (isBusy) return;
     setBusy(true);
     setProblem(null);
     try {
@@ -61,10 +62,10 @@ function Others({ done, passkey, wallet }) {
   return html`
     <div class="ways">
       ${passkey && hasPasskeys() && html`
-        <button type="button" class="way" disabled=${isBusy} onClick=${by(() => provePasskey(passkey))}>${t("by.passkey")}</button>
+        <button type="button" class="way" aria-disabled=${isBusy} onClick=${by(() => provePasskey(passkey))}>${t("by.passkey")}</button>
       `}
       ${wallets.map((each) => html`
-        <button type="button" class="way" key=${each.id} disabled=${isBusy} onClick=${by(() => signByWallet(each, wallet[0], wallet[1]))}>
+        <button type="button" class="way" key=${each.id} aria-disabled=${isBusy} onClick=${by(() => signByWallet(each, wallet[0], wallet[1]))}>
           ${t("by.wallet", { name: each.name })}
         </button>
       `)}

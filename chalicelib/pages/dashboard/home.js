@@ -141,7 +141,7 @@ function Days() {
             ${rows.length ? html`<${Bars} rows=${rows} currency=${currency} days=${shownDays} />` : html`<p class="quietly">${t("volume.none")}</p>`}
             ${next && html`
               <p class="hint">${t("volume.part", { count: amount(String(MOST_PAYMENTS)) })}</p>
-              <button type="button" class="quiet" disabled=${isWhole} onClick=${() => setWhole(days)}>${t(isWhole ? "busy" : "volume.all")}</button>
+              <button type="button" class="quiet" aria-disabled=${isWhole} onClick=${() => setWhole(days)}>${t(isWhole ? "busy" : "volume.all")}</button>
             `}
           </section>
           <section class="card" aria-labelledby="newest">

@@ -6,7 +6,7 @@ import { may, query, respond } from "./api.js";
 import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./payment_rows.js";
 import { Filters, filtersOf } from "./filters.js";
 import { Link } from "./route.js";
-import { Badge, Empty, Failure, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
+import { Badge, Empty, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
@@ -72,25 +72,13 @@ const isOfJournal = (given) => Object.keys(filtersOf(given)).every((name) => ["f
 
 /** @param {any} props Downloads what the filters find, all parts as one file. */
 function Download({ given, of: { path, part, type, name, label } }) {
-  const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const [isBusy, setBusy] = useState(false);
   const download = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      const parts = await readParts(path, query({ ...filtersOf(given), limit: part }), type);
-      const url = URL.createObjectURL(new Blob(parts, { type }));
-      Object.assign(document.createElement("a"), { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    } catch (thrown) {
-      setProblem(thrown);
-    }
-    setBusy(false);
+    const parts = await readParts(path, query({ ...filtersOf(given), limit: part }), type);
+    const url = URL.createObjectURL(new Blob(parts, { type }));
+    Object.assign(document.createElement("a"), { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
   };
-  return html`
-    <button type="button" class="quiet" disabled=${isBusy} onClick=${download}>${t(isBusy ? "busy" : label)}</button>
-    ${problem && html`<${Failure} problem=${problem} />`}
-  `;
+  return html`<${Form} send=${download} label=${t(label)} quiet />`;
 }
 
 /** @param {string} path @param {string} first The query string of the first part. @param {string} type Throws if there are more parts than the browser should hold. */

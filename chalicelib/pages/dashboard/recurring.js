@@ -142,6 +142,7 @@ function Permit({ created, currency, payer, close }) {
   const [isActive, setActive] = useState(false);
   useEffect(() => discoverWallets((found) => setWallets(found.filter(({ family }) => family === "evm"))), []);
   const sign = async (/** @type {any} */ { provider }) => {
+    if (isBusy) return;
     setBusy(true);
     setProblem(null);
     try {
@@ -163,7 +164,7 @@ function Permit({ created, currency, payer, close }) {
     <h3>${t("recurring.sign")}</h3>
     <p>${t("recurring.signer")} <${Copy} text=${payer} /></p>
     <div class="ways">
-      ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${isBusy} onClick=${() => sign(each)}>${t("recurring.sign.by", { name: each.name })}</button>`)}
+      ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} aria-disabled=${isBusy} onClick=${() => sign(each)}>${t("recurring.sign.by", { name: each.name })}</button>`)}
       ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
     </div>
     ${problem && html`<${Failure} problem=${problem} />`}

@@ -5,7 +5,7 @@ import { amount, clean, short, t, time, webAddress, word } from "./text.js";
 import { ROOT, call, may, query } from "./api.js";
 import { Filters, filtersOf } from "./filters.js";
 import { Link } from "./route.js";
-import { Actions } from "./actions.js";
+import { Actions, seriesOf } from "./actions.js";
 import { Held, readHeld } from "./commerce.js";
 import { pause } from "./refresh.js";
 import { mailAgain } from "./mails.js";
@@ -158,6 +158,8 @@ function Facts({ request, link }) {
     ["note", request.note && request.note.split("\n").filter(Boolean).map((/** @type {string} */ line) => html`<div><${Name} of=${line} /></div>`)],
     ["payee", request.payee && html`<${Copy} text=${request.payee} />`],
     ["payer", request.payerAddress && html`<${Copy} text=${request.payerAddress} />`],
+    ["recurrence", request.recurrence && (request.isRecurrenceStopped ? t("recurrence.stopped", { series: seriesOf(request.recurrence) }) : seriesOf(request.recurrence))],
+    ["recurrence.of", request.originalRequestId && html`<${Link} view="request" id=${request.originalRequestId}><code>${short(request.originalRequestId)}</code><//>`],
     ["link.state", link && html`<${State} of=${link.status} />`],
     ["expires", link && time(link.expiresAt)],
     ["request.id", html`<${Copy} text=${request.requestId} />`],

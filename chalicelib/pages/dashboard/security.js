@@ -53,19 +53,13 @@ function Mails() {
 /** @param {any} props */
 function MailLanguage({ language: before }) {
   const [chosen, choose] = useState(before);
-  const [said, say] = useState("");
-  const send = async () => {
-    say("");
-    await call("PUT", "/v1/auth/email", { body: { language: chosen } });
-    say(t("saved"));
-  };
+  const send = () => call("PUT", "/v1/auth/email", { body: { language: chosen } });
   return html`
-    <${Form} send=${send} label=${t("save")} quiet>
+    <${Form} send=${send} label=${t("save")} quiet saves>
       <${Field} is="select" label=${t("email.language")} hint=${t("email.language.hint")} value=${chosen} onValue=${choose}>
         ${MAIL_LANGUAGES.map((each) => html`<option key=${each} value=${each} lang=${each}>${new Intl.DisplayNames([each], { type: "language" }).of(each)}</option>`)}
       <//>
     <//>
-    <p role="status">${said}</p>
   `;
 }
 

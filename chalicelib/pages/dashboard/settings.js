@@ -53,13 +53,14 @@ function Leave() {
 function RoleOf({ member, again }) {
   const [role, setRole] = useState(member.role);
   const send = async () => {
-    const { pendingChange } = await call("PUT", `/v1/members/${member.id}`, { body: { role } });
-    if (pendingChange) setRole(member.role);
+    const answer = await call("PUT", `/v1/members/${member.id}`, { body: { role } });
+    if (answer.pendingChange) setRole(member.role);
     again();
+    return answer;
   };
   return html`
     <div class="role-of">
-      <${Form} send=${send} label=${t("save")} quiet>
+      <${Form} send=${send} label=${t("save")} quiet saves>
         <${Field} is="select" label=${t("team.role.of", { name: member.name })} isLabelHidden value=${role} onValue=${setRole}><${RoleOptions} /><//>
       <//>
     </div>
@@ -104,24 +105,20 @@ function Rules({ account }) {
   const [approvals, approve] = useState(account.approvals);
   const [delay, setDelay] = useState(String(account.approvalDelayHours ?? ""));
   const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const [isSaved, setSaved] = useState(false);
-  const send = async () => {
-    setSaved(false);
+  const send = () => {
     const approvalDelayHours = delay.trim() ? Number(delay) || delay : null; // what is no number is refused, and never taken for none
-    const { pendingChange } = await call("PUT", "/v1/account", { body: { name, requireSecondFactor, approvals, approvalDelayHours } });
-    setSaved(!pendingChange);
+    return call("PUT", "/v1/account", { body: { name, requireSecondFactor, approvals, approvalDelayHours } });
   };
   const canChange = may("account:write");
   return html`
     <section class="card"><h2>${t("account.title")}</h2>
       ${canChange ? html`
-        <${Form} send=${send} label=${t("save")} onProblem=${setProblem}>
+        <${Form} send=${send} label=${t("save")} saves onProblem=${setProblem}>
           <${Field} label=${t("account.name")} value=${name} onValue=${setName} problem=${problemOf(problem, "name")} />
           <${Tick} label=${t("account.second")} hint=${t("account.second.hint")} checked=${requireSecondFactor} onValue=${demand} />
           <${Tick} label=${t("account.approvals")} hint=${t("account.approvals.hint")} checked=${approvals} onValue=${approve} />
           <${Field} label=${t("account.delay")} hint=${t("account.delay.hint")} inputmode="numeric" value=${delay} onValue=${setDelay} problem=${problemOf(problem, "approvalDelayHours")} />
         <//>
-        <p role="status">${isSaved && t("saved")}</p>
       ` : html`<dl><div class="row"><dt>${t("account.name")}</dt><dd><${Name} of=${account.name} /></dd></div></dl>`}
     </section>
   `;
@@ -131,22 +128,16 @@ function Rules({ account }) {
 function OnReceipts({ account }) {
   const [typed, setTyped] = useState({ businessName: account.businessName, businessAddress: account.businessAddress, taxId: account.taxId });
   const [problem, setProblem] = useState(/** @type {any} */ (null));
-  const [isSaved, setSaved] = useState(false);
-  const send = async () => {
-    setSaved(false);
-    const { pendingChange } = await call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text?.trim() || null])) });
-    setSaved(!pendingChange);
-  };
+  const send = () => call("PUT", "/v1/account", { body: Object.fromEntries(Object.entries(typed).map(([name, text]) => [name, text?.trim() || null])) });
   const field = (/** @type {keyof typeof typed} */ name, /** @type {string} */ label, is = "input") =>
     html`<${Field} is=${is} label=${label} value=${typed[name] ?? ""} onValue=${(/** @type {string} */ text) => setTyped({ ...typed, [name]: text })} problem=${problemOf(problem, name)} />`;
   if (!may("account:write")) return null;
   return html`
     <section class="card"><h2>${t("receipts.title")}</h2>
       <p class="hint">${t("receipts.text")}</p>
-      <${Form} send=${send} label=${t("save")} onProblem=${setProblem}>
+      <${Form} send=${send} label=${t("save")} saves onProblem=${setProblem}>
         ${field("businessName", t("receipts.businessName"))}${field("businessAddress", t("receipts.businessAddress"), "textarea")}${field("taxId", t("receipts.taxId"))}
       <//>
-      <p role="status">${isSaved && t("saved")}</p>
     </section>
   `;
 }
@@ -155,21 +146,15 @@ function OnReceipts({ account }) {
 function Notices({ of: notices }) {
   const [payments, setPayments] = useState(notices.payments);
   const [attention, setAttention] = useState(notices.attention);
-  const [isSaved, setSaved] = useState(false);
-  const send = async () => {
-    setSaved(false);
-    await call("PUT", "/v1/notifications", { body: { payments, attention } });
-    setSaved(true);
-  };
+  const send = () => call("PUT", "/v1/notifications", { body: { payments, attention } });
   if (!may("account:write")) return null;
   return html`
     <section class="card"><h2>${t("notices.title")}</h2>
       ${!notices.sendsEmail && html`<p class="hint">${t("notices.none")}</p>`}
-      <${Form} send=${send} label=${t("save")}>
+      <${Form} send=${send} label=${t("save")} saves>
         <${Tick} label=${t("notices.payments")} hint=${t("notices.payments.hint")} checked=${payments} onValue=${setPayments} />
         <${Tick} label=${t("notices.attention")} hint=${t("notices.attention.hint")} checked=${attention} onValue=${setAttention} />
       <//>
-      <p role="status">${isSaved && t("saved")}</p>
     </section>
   `;
 }

@@ -68,7 +68,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
     ${before && state !== "sent" && html`<div class="note bad"><p>${again}</p><${Copy} text=${before} /></div>`}
     ${state !== "sent" && html`<${Loaded} of=${found}>${() => html`
       <div class="ways">
-        ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} disabled=${state === "busy"} onClick=${() => send(each)}>${t("by.wallet", { name: each.name })}</button>`)}
+        ${wallets.map((each) => html`<button type="button" class="way" key=${each.id} aria-disabled=${state === "busy"} onClick=${() => state !== "busy" && send(each)}>${t("by.wallet", { name: each.name })}</button>`)}
         ${wallets.length === 0 && html`<p class="hint">${t("wallet.none")}</p>`}
       </div>
       ${family === "evm" && !after && currency?.chainId && html`

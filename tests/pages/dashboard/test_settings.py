@@ -115,7 +115,7 @@ def test_what_waits_for_approval_is_not_said_to_be_saved(new_person: NewPerson) 
     person.page.route("**/v1/account", lambda route: route.fulfill(status=202, json=waits) if route.request.method == "PUT" else route.fallback())
     card.get_by_role("button", name="Save").click()
     person.sees("This waits for approval").sees("It waits for another person")
-    expect(card.locator("p[role=status]")).to_have_text("")
+    expect(card.locator("p[role=status]")).to_contain_text("It waits for another person, until Jan 1, 2101")
 
 
 @pytest.mark.parametrize(("number", "path"), [(0, "account"), (1, "notifications"), (2, "account")])
