@@ -1,6 +1,6 @@
 """Following a fork: the blocks that replaced others are read again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -46,9 +46,9 @@ def follow(services: Services, chain: "Chain", details: Details, cursor: Cursor,
     _check_replaced(services, chain, cursor, removed, hashes)
     gone = transfer_log.find_vanished(removed, added)
     transfer_log.check_vanished(cursor.network, gone, _in_receipts(services, chain, details, gone), last)
-    compared = _compare_replaced(services, chain, details, cursor, matched)
     known = (entry for entry in removed if entry.state is not TransferState.REVERSED)
     moved = {(entry.tx_hash, entry.event_key): entry for entry in known}
+    compared = _compare_replaced(services, chain, details, cursor, matched, moved)
     deferred = tuple(entry for entry in compared.deferred if (entry.tx_hash, entry.event_key) not in moved)
     unread = (entry for entry in compared.deferred if entry not in deferred)
     kept = [_as_before(entry, moved[entry.tx_hash, entry.event_key]) for entry in unread]
@@ -90,17 +90,24 @@ def _as_before(entry: LoggedTransfer, removed: LoggedTransfer) -> LoggedTransfer
 
 
 def _compare_replaced(
-    services: Services, chain: "Chain", details: Details, cursor: Cursor, matched: Matched
+    services: Services,
+    chain: "Chain",
+    details: Details,
+    cursor: Cursor,
+    matched: Matched,
+    moved: Container[tuple[str, str]],
 ) -> Compared:
     """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
-    count, is deferred, because all blocks of a fork are read at once."""
+    count, is deferred, because all blocks of a fork are read at once. Not so what has `moved` to these blocks: it is
+    recorded, and by the word of one node it would be in another block."""
     new = matched.to_compare
     numbers = sorted({entry.block_number for entry in new})
     found = Compared(())
     for first in range(0, len(numbers), comparison.BLOCKS_PER_READING):
         part = set(numbers[first : first + comparison.BLOCKS_PER_READING])
         entries = tuple(entry for entry in new if entry.block_number in part)
-        if first > 0 and services.clock() >= details.deadline:
+        has_moved = any((entry.tx_hash, entry.event_key) in moved for entry in entries)
+        if first > 0 and not has_moved and services.clock() >= details.deadline:
             late = tuple(entry for entry in entries if can_count(entry))
             compared = Compared(tuple(entry for entry in entries if entry not in late), late)
         else:

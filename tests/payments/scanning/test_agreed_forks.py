@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from chalicelib.base.errors import ServiceError
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.scanning import flows
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.checks.comparison import BLOCKS_PER_READING
 from chalicelib.payments.scanning.records import TransferState
-from tests.fakes.chain import FakeChain
+from tests.fakes.chain import Block, FakeChain
 from tests.fakes.world import World, in_process_aws
 from tests.payments.scanning.checks.test_comparison import (
     Burdened,
@@ -87,6 +91,36 @@ def test_a_fork_that_removes_a_payment_waits_for_the_other_node_until_that_is_de
     pair.world.advance(121)
     tick(pair)
     assert paid(pair.world, payment) == 0
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_no_slow_node_alone_has_a_payment_in_another_block_or_at_another_time(pair: Pair, is_slow: bool) -> None:
+    """It says that its newest block is another, does not say which one the payment was in, and lists it in one that it
+    makes up, after payments in more blocks than are compared before the deadline."""
+    recorded(pair)
+    first = pair.first
+    (before,) = scan_store.list_logged(pair.world.services.store, "sepolia", 0, len(first.blocks))
+    dust = pair.world.create_link().requests[0]
+    for _ in range(BLOCKS_PER_READING + 1):
+        first.pay(dust, amount=1)
+    first.mine(3)
+    first.blocks, at = list(first.blocks), before.block_number
+    tip, made_up = cursor_of(pair.world).scanned_to, len(first.blocks) - 2
+    (log,) = first.blocks[at].logs
+    first.blocks[tip] = replace(first.blocks[tip], hash="0x" + "fe" * 32)
+    place = {"blockNumber": hex(made_up), "blockHash": "0x" + "fd" * 32}
+    first.blocks[made_up] = Block(made_up, place["blockHash"], before.paid_at - timedelta(days=1), [{**log, **place}])
+    first.blocks[at] = replace(first.blocks[at], logs=[])
+    first.without_headers.add(at)
+    if is_slow:
+        first.before_reading = lambda: pair.world.advance(21)
+    with suppress(ServiceError):
+        flows.scan(pair.world.services, "sepolia")
+    first.before_reading = lambda: None
+    pair.world.record()
+    logged = scan_store.list_logged(pair.world.services.store, "sepolia", 0, len(first.blocks))
+    of_payment = [each for each in logged if each.tx_hash == before.tx_hash]
+    assert [(each.block_number, each.paid_at, each.state) for each in of_payment] == [(at, before.paid_at, TransferState.PAYMENT)]
 
 
 def test_one_transaction_whose_receipt_never_arrives_does_not_keep_a_fork_from_being_followed(
