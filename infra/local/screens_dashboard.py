@@ -215,10 +215,10 @@ def _answer_call(route: Route, answers: Answers, altered: Callable[[Any], Any]) 
     )
     known: Any = answers[name] if name in answers else _examples().get(name)
     for field, records, filtered in (("kind", "events", "list_events"), ("status", "requests", "list_requests")):
-        if name == filtered and (wanted := parse_qs(url.query).get(field)):
+        if name == filtered and records in known and (wanted := parse_qs(url.query).get(field)):
             known = {**known, records: [each for each in known[records] if each[field] in wanted]}
-    if name == "list_events" and "mispaid" in url.query:
-        known = {**known, "events": [each for each in known["events"] if "labels" in each["body"]]}
+    if name == "list_events" and "mispaid" in url.query and "events" in known:
+        known = {**known, "events": [each for each in known["events"] if each["body"].get("labels")]}
     if name == "look_up_secure_payment" and known is not None and "requestId" in url.query:  # one link
         known = {**_examples()[name], "status": "pending"}
     known = altered(known)

@@ -1,4 +1,6 @@
-// What is left to be done about payments that were not as asked for, as events tell of them.
+// Payments that were not as asked for or failed, as events tell of them: in words, and what is left to be done.
+
+import { amount, clean, short, t, word } from "./text.js";
 
 /** @param {any} event Whether it tells of a payment that came late and is as asked for else. It counts: nothing is left to be done. */
 export const isOnlyLate = ({ body }) => (body.labels ?? []).join() === "late";
@@ -8,3 +10,24 @@ export function isReturned({ body, createdAt }, refunds) {
   const amounts = body.receivedAmount ? [body.receivedAmount] : body.convertedAmountSource ? null : [body.excessAmount, body.amount];
   return refunds.some((each) => each.body.requestId === body.requestId && each.createdAt > createdAt && (amounts?.includes(each.body.refundAmount) ?? true));
 }
+
+/** @param {any} body What was moved, and what it counts for if that is in another currency. */
+export function moneyOf({ amount: value, currency, receivedAmount, convertedAmountSource, paymentCurrency }) {
+  const [counted, moved] = [`${amount(value)} ${clean(currency)}`, receivedAmount ?? convertedAmountSource];
+  if (!moved) return counted;
+  const whole = `${amount(moved)} ${clean(paymentCurrency)}`;
+  return currency === paymentCurrency || !Number(value) ? whole : t("attention.counts", { moved: whole, counted });
+}
+
+/** @param {any} event What was not as asked for, by the first of its labels, and its other labels. */
+export function mispaymentOf({ body }) {
+  const [first, ...others] = body.labels ?? [];
+  const values = { money: moneyOf(body), excess: `${amount(body.excessAmount)} ${clean(body.currency)}`, reference: body.reference ?? short(body.requestId) };
+  const said = t(`attention.${first ?? "unexpected"}`, values);
+  return others.length ? t("attention.also", { said, labels: others.map((/** @type {string} */ label) => word("label", label)).join(", ") }) : said;
+}
+
+/** @param {any} event Which payment failed and why, as far as the event says. */
+export const failureOf = ({ body }) => t(body.recurringPayment ? "attention.paused" : "attention.payment.failed", {
+  money: moneyOf(body), why: word("cause", body.failureReason || "none"), reference: short(body.requestId),
+});

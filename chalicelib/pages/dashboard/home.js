@@ -5,11 +5,12 @@ import { amount, clean, day, short, sum, t, time, word } from "./text.js";
 import { call, may, networkName, query } from "./api.js";
 import { PART, readAll, readPayments, readUnreturned } from "./payment_rows.js";
 import { Link } from "./route.js";
-import { isOnlyLate } from "./attention.js";
+import { failureOf, isOnlyLate, mispaymentOf } from "./attention.js";
 import { Badge, Empty, Failure, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
 const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
+const STALE_MS = 300_000; // networks are read every minute
 const [SHOWN, MANY] = [5, 100]; // of a kind: in the list, and of what is read for it
 const MOST_PAYMENTS = 1_000; // for the days: one call, however many there are, unless somebody asks for all
 
@@ -26,7 +27,9 @@ function Home() {
 const requestsOf = (status) => async () => {
   const { requests, pagination } = await call("GET", `/v2/request${query({ status, limit: SHOWN })}`);
   const rows = requests.map((/** @type {any} */ each) => ({
-    key: each.requestId, text: () => t(`attention.${each.status}`, { amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: each.reference ?? short(each.requestId) }),
+    key: each.requestId, text: () => t(`attention.${each.status}`, {
+      paid: amount(each.paidAmount), amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: each.reference ?? short(each.requestId),
+    }),
     view: "request", id: each.requestId, at: each.createdAt,
   }));
   return firstOf(rows, "requests", { status }, pagination.total);
@@ -39,12 +42,19 @@ function firstOf(rows, view, values = {}, total = rows.length) {
   return [...rows.slice(0, SHOWN), ...(left > 0 ? [more] : [])];
 }
 
-/** Networks that are not read. */
+/** Networks whose payments are not seen, each with since when and why, as far as that is known; those that were never read as one. */
 async function unreadNetworks() {
   const { networks } = await call("GET", "/v2/status");
-  return networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments).map((/** @type {any} */ each) => ({
-    key: `n${each.network}`, text: () => t("attention.network", { network: networkName(each.network), time: time(each.readUntil) }), view: "status", at: each.readUntil,
-  }));
+  const never = networks.filter((/** @type {any} */ each) => !each.lastRead).map((/** @type {any} */ each) => networkName(each.network));
+  const late = networks.filter((/** @type {any} */ each) => each.lastRead && !each.isSeeingPayments);
+  const why = (/** @type {any} */ each) => (each.nodes?.agree === false ? ".nodes" : Date.parse(each.lastRead) > Date.now() - STALE_MS ? ".behind" : "");
+  return [
+    ...late.map((/** @type {any} */ each) => ({
+      key: `n${each.network}`, view: "status",
+      text: () => t(`attention.network${why(each)}`, { network: networkName(each.network), since: time(each.lastRead), time: time(each.readUntil) }),
+    })),
+    ...(never.length ? [{ key: "n", view: "status", text: () => t("attention.network.never", { networks: never.join(", ") }) }] : []),
+  ];
 }
 
 /** Networks on which the service's own account has too little for gas; none for roles that are not told. */
@@ -73,29 +83,38 @@ async function failingWebhooks() {
 async function mispaid() {
   const { events } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: MANY })}`);
   const left = await readUnreturned(events.filter((/** @type {any} */ each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
-  return firstOf(left.map((each) => ({
-    key: each.id, view: "request", id: each.body.requestId, at: each.createdAt,
-    text: () => t("attention.unexpected", {
-      what: (each.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", "), reference: clean(each.body.reference ?? short(each.body.requestId)),
-    }),
-  })), "mispayments");
+  return firstOf(left.map((each) => rowOf(each, mispaymentOf)), "mispayments");
 }
 
-/** @type {[string, () => Promise<any[]>][]} What somebody has to look at, the most pressing kind first: the view of a kind, and what reads it: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
+/** @param {any} event @param {(event: any) => string} say */
+const rowOf = (event, say) => ({ key: event.id, view: "request", id: event.body.requestId, at: event.createdAt, text: () => say(event) });
+
+/** Payments that failed in the last week, but for what a merchant has voided, and all that was to reach a bank account and did not. */
+async function failedPayments() {
+  const { events } = await call("GET", `/v1/webhook/events${query({ kind: "payment.failed", limit: MANY })}`);
+  const isOfBank = (/** @type {any} */ { body }) => body.offrampId;
+  const left = events.filter((/** @type {any} */ each) => !isOfBank(each) && each.body.failureReason !== "voided" && Date.parse(each.createdAt) > Date.now() - WEEK_MS);
+  return [...left.slice(0, SHOWN).map((/** @type {any} */ each) => rowOf(each, failureOf)), ...(events.some(isOfBank) ? await requestsOf("failed")() : [])];
+}
+
+/** @type {[string, () => Promise<any[]>][]} What somebody has to look at, the most pressing kind first: its name, and what reads it: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
 const KINDS = [
-  ["status", unreadNetworks], ["status", gas], ["changes", pendingChanges], ["webhooks", failingWebhooks], ["mispayments", mispaid],
-  ["requests", requestsOf("failed")], ["requests", requestsOf("partially_paid")],
+  ["networks", unreadNetworks], ["gas", gas], ["changes", pendingChanges], ["webhooks", failingWebhooks], ["mispaid", mispaid],
+  ["failed", failedPayments], ["parts", requestsOf("partially_paid")],
 ];
+
+/** @param {string} kind @param {any} problem Why something could not be read, with what that is. */
+const nameProblem = (kind, problem) => problem && { status: problem.status, message: `${t(`attention.of.${kind}`)}: ${problem.message}` };
 
 /** Each kind is shown as soon as it was read, in its place, and one that could not be read says so there. */
 function Attention() {
-  const kinds = KINDS.map(([view, load]) => ({ view, ...useLoad(load, []) })); // the same ones in the same order each time
+  const kinds = KINDS.map(([kind, load]) => ({ kind, ...useLoad(load, []) })); // the same ones in the same order each time
   const isReading = kinds.some(({ data, problem }) => !data && !problem);
   return html`
     <section class="card" aria-labelledby="attention">
       <h2 id="attention">${t("attention.title")}</h2>
-      <ul class="work">${kinds.map(({ view, data, problem, again }) => problem
-        ? html`<li><${Failure} problem=${{ message: `${t(`nav.${view}`)}: ${problem.message}` }} again=${again} /></li>`
+      <ul class="work">${kinds.map(({ kind, data, problem, again }) => problem
+        ? html`<li><${Failure} problem=${nameProblem(kind, problem)} again=${again} /></li>`
         : data?.map((/** @type {any} */ each) => html`
             <li key=${each.key}><${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
           `))}</ul>
@@ -119,7 +138,7 @@ function Days() {
     return { rows, next: "", shownDays: Number(days) };
   }, [days, isWhole], true);
   return html`
-    <${Loaded} of=${loaded}>
+    <${Loaded} of=${{ ...loaded, problem: nameProblem("payments", loaded.problem) }}>
       ${(/** @type {any} */ { rows, next, shownDays }) => {
         const currencies = [...new Set(rows.map((/** @type {any} */ row) => row.paymentCurrencyId))];
         const currency = /** @type {string} */ (currencies.includes(chosen) ? chosen : (currencies[0] ?? ""));

@@ -6,7 +6,7 @@ import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
 import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isOnlyLate } from "./attention.js";
+import { isOnlyLate, moneyOf } from "./attention.js";
 import { readUnreturned } from "./payment_rows.js";
 import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
@@ -119,7 +119,7 @@ const Transfers = ({ rows }) => html`
 function TransferChoices({ of: body }) {
   const [isOpen, open] = useState(false);
   const isRefund = may("requests:write") && body.labels.some((/** @type {string} */ label) => WITH_REFUND.includes(label));
-  const what = [`${amount(body.receivedAmount ?? body.amount)} ${clean(body.receivedAmount ? body.paymentCurrency : body.currency)}`, clean(body.reference)].filter(Boolean).join(", ");
+  const what = [moneyOf(body), clean(body.reference)].filter(Boolean).join(", ");
   return html`
     <button type="button" class="quiet" onClick=${() => open(true)}>${t(isRefund ? "refund" : "mispayments.do")}</button>
     ${isOpen && html`<${Dialog} title=${isRefund ? t("refund.of", { what }) : what} onClose=${() => open(false)}><${Transfer} of=${body} /><//>`}

@@ -32,7 +32,7 @@ OWN = {name: text for name, text in scripts_of(FOLDER).items() if name != "vendo
 MESSAGES = json.loads((FOLDER / "locales" / "en.json").read_text())
 LOCALES = {path.name: json.loads(path.read_text()) for path in FOLDER.glob("locales/*.json")}
 AT_AUTH = {"Host": "auth.test"}
-MOST_BYTES, MOST_VIEW = 49_000, 6_000
+MOST_BYTES, MOST_VIEW = 50_000, 6_000
 """Compressed: what is loaded before the first view, and a view. The whole of a first visit may be 120 kB."""
 
 
@@ -161,7 +161,7 @@ def test_every_message_that_is_asked_for_exists_and_every_one_is_asked_for() -> 
     asked = set(re.findall(r'\bt\("([^"]+)"', text)) | set(re.findall(r'[?:] "([a-z][\w.-]*)"', text))
     groups = {"advice", "label", "status", "type", "role", "recovery", "delivery", "nav", "filter", "create", "client", "session",
               "presence", "recurring", "email", "attention", "identity", "operation", "change", "changes", "preview", "reason", "failure", "held", "escrow",
-              "branding", "snippets", "field", "resource", "recurrence"}  # fmt: skip
+              "branding", "snippets", "field", "resource", "recurrence", "cause"}  # fmt: skip
     plain = set(re.findall(r'\["([a-z.]+)", ', text))  # the facts of a request
     assert set(re.findall(r'\bt\("([^"]+)"', text)) <= MESSAGES.keys()
     unasked = {key for key in MESSAGES.keys() - asked - plain if key.partition(".")[0] not in groups}

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from infra.local.browser import PATIENT
 from infra.local.scenes_account import Answers
-from infra.local.scenes_dashboard import CAPTURABLE, POPULATED
+from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED
 from infra.local.screens_dashboard import answering, open_view
 from tests.pages.visitor import axe_findings
 from tests.support.patience import milliseconds
@@ -88,3 +89,90 @@ def test_home_shows_as_many_days_as_are_chosen(opened: Opened) -> None:
     expect(bars).to_have_count(90)
     expect(page.locator("svg.bars")).to_have_attribute("aria-label", re.compile("90"))
     assert len(asked) == 1
+
+
+NOW = datetime.now(UTC)
+
+
+def ago(seconds: float) -> str:
+    return (NOW - timedelta(seconds=seconds)).isoformat()
+
+
+def needing(page: Page) -> list[str]:
+    return page.locator("[aria-labelledby=attention] li a").all_inner_texts()
+
+
+def event(kind: str, **body: object) -> dict[str, object]:
+    about = {"requestId": "01ab", "reference": "INV-1", "amount": "14", "currency": "USDC", "paymentCurrency": "USDC", **body}
+    return {"id": f"{kind}{body}", "kind": kind, "createdAt": ago(3_600), "body": {"event": kind, **about}}
+
+
+def test_home_says_of_each_network_that_is_not_read_since_when_and_why(opened: Opened) -> None:
+    """One that lags though it is read, one that stopped, one whose nodes disagree; those that were never read as one."""
+    known = {"nodes": None, "isSeeingPayments": False}
+    networks = [
+        {**known, "network": "base", "readUntil": ago(9), "lastRead": ago(5), "isSeeingPayments": True},
+        {**known, "network": "matic", "readUntil": ago(4_200), "lastRead": ago(5)},
+        {**known, "network": "tron", "readUntil": ago(10_800), "lastRead": ago(10_790)},
+        {**known, "network": "bsc", "readUntil": ago(60), "lastRead": ago(50), "nodes": {"total": 3, "usable": 3, "agree": False}},
+        *({**known, "network": name, "readUntil": None, "lastRead": None} for name in ("mainnet", "sepolia")),
+    ]
+    late = needing(opened("", {**EMPTY, "read_account": {}, "show_status": {"networks": networks}}))
+    patterns = (
+        r"Polygon is behind: payments after .+ are not seen yet", r"Tron has not been read since .+: payments after .+ are not seen yet",
+        r"The nodes of BNB Smart Chain disagree: payments after .+ are not seen until they agree", r"Not read yet: Ethereum, Sepolia\. Payments there are not seen",
+    )  # fmt: skip
+    assert [bool(re.fullmatch(each, said)) for each, said in zip(patterns, late, strict=True)] == [True] * 4, late
+
+
+def test_home_says_each_kind_of_mispayment_in_words_and_both_currencies_of_one(opened: Opened) -> None:
+    strange = {"receivedAmount": "13", "paymentCurrency": "DAI", "amount": "0"}
+    events = [
+        event("payment.unexpected", labels=["wrong_token"], **strange), event("payment.unexpected", labels=["wrong_network", "wrong_payee", "late"], **strange),
+        event("payment.unexpected", labels=["wrong_payee"], **strange),
+        event("payment.confirmed", labels=["over"], excessAmount="2", currency="EUR", convertedAmountSource="15.5"),
+        event("payment.unexpected", labels=["duplicate"], receivedAmount="15.5", currency="EUR"),
+    ]  # fmt: skip
+    assert needing(opened("", {**EMPTY, "read_account": {}, "list_events": {"events": events, "nextCursor": None}})) == [
+        "13 DAI came in another token than was asked for (INV-1)",
+        "13 DAI came on another network than was asked for (INV-1); also: Wrong receiver, After expiry",
+        "13 DAI went to another receiver than was asked for (INV-1)",
+        "15.5 USDC (counts as 14 EUR) came, of which 2 EUR was too much (INV-1)",
+        "15.5 USDC (counts as 14 EUR) came when nothing was owed any more (INV-1)",
+    ]
+
+
+def test_home_says_which_payments_failed_and_why_but_not_what_was_voided(opened: Opened) -> None:
+    old = {**event("payment.failed", failureReason="expired"), "createdAt": ago(8 * 86_400)}
+    events = [
+        event("payment.failed", failureReason="chain_reorganization"), event("payment.failed", failureReason="Bridge of <b> is down"),
+        event("payment.failed", failureReason="Insufficient token balance", recurringPayment={"id": "R1"}),
+        event("payment.failed", failureReason="voided"), event("payment.failed", failureReason=None, x=1), old,
+        event("payment.failed", failureReason="bounced", offrampId="o1"),
+    ]  # fmt: skip
+    answers = {**EMPTY, "read_account": {}, "list_events": {"events": events, "nextCursor": None}, "list_requests": POPULATED["list_requests"]}
+    found = needing(opened("", answers))
+    assert found[:5] == [
+        "A payment of 14 USDC failed: the chain has removed it (01ab)", "A payment of 14 USDC failed: Bridge of <b> is down (01ab)",
+        "A recurring payout is paused, as its payment of 14 USDC failed: the payer has too little (01ab)",
+        "A payment of 14 USDC failed: no reason was given (01ab)", "148.5 USDC-base did not reach the bank account (INV-2038)",
+    ]  # fmt: skip
+    assert found[5] == "Too little was paid: 60 of 134.5 USDC-base (desk, oak, 2 pieces)"
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_home_names_each_kind_that_could_not_be_read_in_notes_of_one_width(opened: Opened, width: int) -> None:
+    broken = {"statusCode": 503, "message": "x", "error": "Service Unavailable"}
+    names = ("show_status", "read_account", "list_changes", "list_webhooks", "list_events", "list_requests", "find_payments")
+    page = opened("", {**POPULATED, **dict.fromkeys(names, broken)})
+    page.set_viewport_size({"width": width, "height": 900})
+    notes = page.locator("main .note.bad")
+    expect(notes).to_have_count(8)
+    said = [text.split(":")[0] for text in notes.locator("p").all_inner_texts()]
+    assert said == [
+        "Whether the networks are read", "Whether there is enough for gas", "Changes that wait", "Webhooks that fail",
+        "Payments that were not as asked for", "Payments that failed", "Requests that are paid in part", "What was paid",
+    ]  # fmt: skip
+    boxes = [each.bounding_box() for each in notes.all()]
+    assert len({round(box["width"]) for box in boxes[:7] if box}) == 1
+    assert axe_findings(page) == []
