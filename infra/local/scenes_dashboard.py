@@ -173,18 +173,21 @@ _SHOWN: dict[str, Any] = {
     "excessAmount": None,
     "payments": [],
 }
-_TOKENS = [
-    {
-        "id": f"{symbol}-{network}",
-        "name": symbol,
-        "symbol": symbol,
-        "decimals": 6,
-        "address": PAYEE,
-        "network": network,
-        "type": "ERC20",
-        "chainId": chain,
-    }
-    for symbol, network, chain in (("USDC", "base", 8453), ("USDT", "mainnet", 1), ("USDC", "polygon", 137))
+_TOKENS: list[dict[str, Any]] = [
+    *({"id": code, "symbol": code, "type": "ISO4217", "decimals": 2, "network": ""} for code in ("USD", "EUR")),
+    *(
+        {
+            "id": f"{symbol}-{network}",
+            "name": symbol,
+            "symbol": symbol,
+            "decimals": 6,
+            "address": PAYEE,
+            "network": network,
+            "type": "ERC20",
+            "chainId": chain,
+        }
+        for symbol, network, chain in (("USDC", "base", 8453), ("USDT", "mainnet", 1), ("USDC", "polygon", 137))
+    ),
 ]
 POPULATED: Answers = {
     **ACCOUNT,

@@ -118,6 +118,7 @@ _DIALOGS = {
     "accept": ("request/01ab", "Accept as paid", POPULATED),
     "ask-for-the-rest": ("mispayments", "Ask for the rest", POPULATED),
     "refund-of-mispayment": ("mispayments", "Refund", POPULATED),
+    "journal-of-wallet": ("payments", "Download for Xero, QuickBooks, OFX", POPULATED),
     "new-key": ("keys", "New API key", POPULATED),
     "change-key": ("keys", "Change", POPULATED),
     "new-client": ("clients", "New client ID", POPULATED),

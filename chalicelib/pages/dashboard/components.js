@@ -142,6 +142,13 @@ export function useOnce() {
   return { post, renew: () => void (kept.current = { text: "", key: "" }) };
 }
 
+/** @param {BlobPart[]} parts @param {string} type @param {string} name Saves a file, as if it were downloaded. */
+export function saveFile(parts, type, name) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
 /** @param {any} problem @param {string} name What is wrong with a field of a form, by the end of the field's path. */
 export const problemOf = (problem, name) =>
   problem?.errors?.find((/** @type {any} */ each) => each.field === name || each.field?.endsWith(`.${name}`))?.message;

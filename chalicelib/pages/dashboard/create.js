@@ -12,6 +12,8 @@ import { Field, Form, Loaded, Name, Title, problemOf, useLoad, useOnce } from ".
 
 const [PREVIEW_MS, MOST, LATEST] = [400, 50, "9999-12-31T23:59"];
 const FIATS = ["USD", "EUR"];
+/** The tokens that count as a dollar: the API says the fees of amounts in these, and by one of these the fees of dollars. */
+const DOLLARS = ["USDC", "USDT", "DAI", "FAU", "fUSDC", "fUSDT"];
 /** @type {Record<string, string>} The scope that a kind needs. */
 const SCOPES = { single: "secure_payments:write", batch: "secure_payments:write", payout: "payouts:write", held: "requests:write", recurring: "requests:write" };
 
@@ -111,7 +113,7 @@ function Drafting({ networks, clients, terms }) {
           ${draft.kind !== "batch" && may("requests:write") && html`<${Field} label=${t("note")} hint=${t("note.hint")} value=${draft.note} onValue=${change("note")} maxlength="1000" problem=${problemOf(problem, "note")} />`}
         <//>
       </div>
-      <${Preview} draft=${draft} token=${token} clients=${clients} />
+      <${Preview} draft=${draft} token=${token} tokens=${tokens} clients=${clients} />
     </div>
   `;
 }
@@ -174,27 +176,31 @@ const Recurring = ({ draft, change, problem }) => html`
 /** @param {any} draft @param {any} token The currency of its amounts, as it is shown. */
 const currencyOf = (draft, token) => (!["payout", "held"].includes(draft.kind) && draft.fiat ? draft.fiat : (token?.symbol ?? ""));
 
-/** @param {any} props What the payer will see, and the fees, as far as the form says it already. */
-function Preview({ draft, token, clients }) {
+/** @param {any} props What the payer will see, and the fees, as far as the form says it already. Of amounts whose fees are not known, the API is asked for its warnings of payees alone. */
+function Preview({ draft, token, tokens, clients }) {
   const [plan, setPlan] = useState(/** @type {any} */ (null));
   const items = itemsOf(draft);
   const amounts = items.map((each) => decimal(each.amount));
   const currency = currencyOf(draft, token);
   const total = amounts.every((each) => each !== null) ? sum(/** @type {string[]} */ (amounts)) : null;
   const isInToken = currency === token?.symbol;
-  const payees = items.map((each) => each.payee.trim()).filter((each) => /^0x[0-9a-f]{40}$/i.test(each));
+  const payees = token?.type === "ERC20" ? items.map((each) => each.payee.trim()).filter((each) => /^0x[0-9a-f]{40}$/i.test(each)) : [];
+  const dollar = [token, ...tokens].find((each) => DOLLARS.includes(each?.symbol));
+  const hasFees = draft.kind !== "held" && dollar !== undefined && (isInToken ? dollar === token : currency === "USD");
   useEffect(() => {
     setPlan(null);
-    if (!total || !token || !isInToken || draft.kind === "held") return undefined;
-    const body = { amount: total, currency: token.id, flow: draft.kind === "payout" ? "pay" : "get_paid", ...(token.type === "ERC20" && payees.length && { payees }), ...clientOf(draft) };
+    if (!dollar || !(payees.length || (hasFees && total))) return undefined;
+    const isOfFees = hasFees && total !== null;
+    const body = { amount: isOfFees ? total : "1", currency: dollar.id, flow: draft.kind === "payout" ? "pay" : "get_paid", ...(payees.length && { payees }), ...clientOf(draft) };
     let isCurrent = true;
-    const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then((found) => isCurrent && setPlan(found), (problem) => isCurrent && setPlan({ problem }));
+    const take = (/** @type {any} */ found) => isCurrent && setPlan(isOfFees ? found : { warnings: found.warnings });
+    const ask = () => call("POST", "/v2/secure-payments/fees/preview", { body, alone: true }).then(take, (problem) => take({ problem }));
     const timer = setTimeout(ask, PREVIEW_MS);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [total, token?.id, draft.kind, draft.clientId, isInToken, payees.join()]);
+  }, [total, dollar?.id, hasFees, draft.kind, draft.clientId, payees.join()]);
   const rows = [
     ["network", networkName(draft.network)],
     ["pay.in", !isInToken && token?.symbol],
@@ -217,8 +223,9 @@ function Preview({ draft, token, clients }) {
       `)}
       ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
       <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
-      ${total && !isInToken && html`<p class="note">${t("preview.fees.rate")}</p>`}
       ${plan?.warnings?.map((/** @type {any} */ each) => html`<p class="note bad" key=${each.payee}>${t("preview.payee", { payee: short(each.payee) })}</p>`)}
+      ${total && !isInToken && token && html`<p class="note">${t("preview.rate", { token: token.symbol })}</p>`}
+      ${total && !hasFees && draft.kind !== "held" && html`<p class="note">${t("preview.fees.rate")}</p>`}
       ${plan?.problem && html`<p class="note">${t("preview.fees.unknown", { why: plan.problem.message })}</p>`}
     </aside>
   `;

@@ -18,9 +18,14 @@ export async function readPayments(search) {
   const response = await respond("GET", `/v2/payments${search}`, { headers: { accept: "text/csv" } });
   const { lines } = parseCsv(await response.text());
   if (lines[0]?.[0] === "timestamp") columns = /** @type {string[]} */ (lines.shift());
-  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
   const rows = lines.map((cells) => Object.fromEntries(columns.map((name, at) => [name, readCell(cells[at] ?? "")])));
-  return { rows, next: next ? new URL(next, location.href).search : "" };
+  return { rows, next: nextOf(response) };
+}
+
+/** @param {Response} response The query string of the page after it, or "". */
+export function nextOf({ headers }) {
+  const next = /<([^>]*)>; rel="next"/.exec(headers.get("link") ?? "")?.[1];
+  return next ? new URL(next, location.href).search : "";
 }
 
 /** @param {string} first The query string of the first part. @param {(rows: any[]) => void} take Gets each part. Throws if there are more than the browser should read. */

@@ -3,10 +3,11 @@
 import { html, useState } from "./vendor.js";
 import { amount, clean, short, sum, t, time, word } from "./text.js";
 import { may, query, respond } from "./api.js";
-import { MOST_PARTS, PART, readAll, readPayments, tooMany } from "./payment_rows.js";
+import { MOST_PARTS, PART, nextOf, readAll, readPayments, tooMany } from "./payment_rows.js";
 import { Filters, filtersOf } from "./filters.js";
+import { WalletJournal } from "./wallet_journal.js";
 import { Link } from "./route.js";
-import { Badge, Empty, Form, Hash, Money, Name, Pages, Table, Title } from "./components.js";
+import { Badge, Empty, Form, Hash, Money, Name, Pages, Table, Title, saveFile } from "./components.js";
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
@@ -18,7 +19,7 @@ const TYPES = ["direct", "conversion", "crosschain", "recurring"];
 function Payments({ query: given }) {
   const load = (/** @type {string} */ next) => readPayments(next || query({ ...filtersOf(given), limit: PAGE }));
   return html`
-    <${Title} actions=${html`<${Download} given=${given} of=${TABLE} />${isOfJournal(given) && html`<${Download} given=${given} of=${JOURNAL} />`}`}>${t("nav.payments")}<//>
+    <${Title} actions=${html`<${Download} given=${given} of=${TABLE} />${isOfJournal(given) && html`<${Download} given=${given} of=${JOURNAL} />`}<${WalletJournal} given=${given} />`}>${t("nav.payments")}<//>
     <${Filters} key=${given.toString()} view="payments" given=${given} names=${FILTERS} choices=${{ type: TYPES }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
       ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
@@ -73,10 +74,7 @@ const isOfJournal = (given) => Object.keys(filtersOf(given)).every((name) => ["f
 /** @param {any} props Downloads what the filters find, all parts as one file. */
 function Download({ given, of: { path, part, type, name, label } }) {
   const download = async () => {
-    const parts = await readParts(path, query({ ...filtersOf(given), limit: part }), type);
-    const url = URL.createObjectURL(new Blob(parts, { type }));
-    Object.assign(document.createElement("a"), { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    saveFile(await readParts(path, query({ ...filtersOf(given), limit: part }), type), type, name);
   };
   return html`<${Form} send=${download} label=${t(label)} quiet />`;
 }
@@ -88,8 +86,7 @@ async function readParts(path, first, type) {
     if (parts.length === MOST_PARTS) throw tooMany();
     const response = await respond("GET", `${path}${search}`, { headers: { accept: type } });
     parts.push(await response.text());
-    const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
-    search = next ? new URL(next, location.href).search : "";
+    search = nextOf(response);
   }
   return parts;
 }

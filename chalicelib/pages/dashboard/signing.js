@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor.js";
 import { short, t } from "./text.js";
 import { Problem, call, me } from "./api.js";
 import { discoverWallets } from "./proofs.js";
-import { Copy, Failure, Hash, Loaded, useLoad } from "./components.js";
+import { Copy, Failure, Hash, Loaded, saveFile, useLoad } from "./components.js";
 
 const [LOOK_MS, LOOKS] = [2_000, 150];
 const KEPT_MS = 7 * 86_400_000; // after that nobody takes what was sent for what is on its way
@@ -183,7 +183,5 @@ function downloadForSafe(transactions, safe, chain) {
   const calls = transactions.map(({ to, data, value }) => ({ to, value: String(unitsOf(value)), data }));
   const meta = { name: t("safe.name"), description: "", createdFromSafeAddress: safe };
   const batch = { version: "1.0", chainId: String(chain), createdAt: Date.now(), meta, transactions: calls };
-  const url = URL.createObjectURL(new Blob([JSON.stringify(batch, null, 2)], { type: "application/json" }));
-  Object.assign(document.createElement("a"), { href: url, download: "safe-transactions.json" }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  saveFile([JSON.stringify(batch, null, 2)], "application/json", "safe-transactions.json");
 }

@@ -17,6 +17,7 @@ from chalicelib.base.records import Record
 from chalicelib.pages import dashboard_html
 from chalicelib.pages.dashboard_html import JOINED, assets, served_files
 from chalicelib.pages.files import scripts_of
+from chalicelib.payments.links.fees.rules import DOLLAR_SYMBOLS
 from chalicelib.payments.search.payments.schemas import PaymentsQuery, PaymentType
 from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.http.operation import OPERATIONS
@@ -146,6 +147,11 @@ def test_payments_are_found_by_all_that_the_api_finds_them_by() -> None:
     assert set(filters) == PaymentsQuery.model_fields.keys() - {"limit", "offset", "cursor", "excel"}
     assert {f"filter.{each}" for each in filters} | {f"type.{each}" for each in types} <= MESSAGES.keys()
     assert types == list(get_args(PaymentType))
+
+
+def test_the_tokens_that_count_as_a_dollar_are_those_of_the_api() -> None:
+    (listed,) = re.findall(r"^const DOLLARS = (.*);$", OWN["create.js"], re.M)
+    assert set(json.loads(listed)) == DOLLAR_SYMBOLS
 
 
 def test_it_stays_small(api: Api) -> None:

@@ -101,6 +101,7 @@ def test_a_refund_of_a_safe_is_proposed_with_a_file_and_executed_by_its_owners(
     request_id = paid(stack, purse, person, shop, new_visitor)
     person.at(f"/request/{request_id}").click("Refund").click("Go on").sees("Signed by the payee's wallet")
     person.page.get_by_text("It belongs to a Safe").click()
+    person.sees("Only an owner of the Safe can propose it there.").sees("import it in the app Transaction Builder")
     assert axe_findings(person.page) == []
     with person.page.expect_download() as download:
         person.click("Download for Safe")

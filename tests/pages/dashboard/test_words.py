@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from infra.local.browser import PATIENT
-from infra.local.scenes_account import Answers
+from infra.local.scenes_account import PAYEE, Answers
 from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED
 from infra.local.screens_dashboard import answering, open_view
 from tests.pages.visitor import axe_findings
@@ -61,7 +61,8 @@ def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     aside = fill(opened("create", {**POPULATED, "preview_fees": refused})).locator("aside")
     expect(aside).to_contain_text("What the fees are cannot be said: Fees are known for US dollar stablecoins")
     in_euros = fill(opened("create", POPULATED), **{"Amount in": "EUR"}).locator("aside")
-    expect(in_euros).to_contain_text("They depend on the rate when the payer pays")
+    expect(in_euros).to_contain_text("Here they can be said of amounts in dollars and in dollar tokens alone")
+    expect(in_euros).to_contain_text("How much USDC that is depends on the rate when the payer pays.")
     capturable = fill(opened("create?kind=held", POPULATED)).locator("aside")
     expect(capturable).to_contain_text("A fee is taken only if the client ID has one.")
 
@@ -76,6 +77,46 @@ def test_the_preview_warns_of_a_payee_that_sends_no_tokens_on(opened: Opened) ->
     assert asked.value.post_data_json["payees"] == [payee]
     note = page.locator("aside .note.bad")
     expect(note).to_contain_text("is a contract whose code sends no tokens on: what is paid to it may be lost.")
+    assert axe_findings(page) == []
+
+
+PLAN = {"totalFeesUsd": "0.25", "payerTotalAmountUsd": "12.75", "warnings": []}
+LIRA = {"id": "TRYB-base", "name": "BiLira", "symbol": "TRYB", "decimals": 6, "address": "0x627306090abaB3A6e1400e9345bC60c78a8BEf57", "network": "base", "type": "ERC20", "chainId": 8453}
+
+
+def asked(page: Page, **chosen: str) -> dict[str, object]:
+    """What the API is asked once the form has an amount and a payee."""
+    with page.expect_request(lambda each: "/fees/preview" in each.url and PAYEE in (each.post_data or "") and '"12.5"' in (each.post_data or "")) as found:
+        fill(page, **chosen).get_by_label("Payee", exact=True).fill(PAYEE)
+    body: dict[str, object] = found.value.post_data_json
+    return body
+
+
+@pytest.mark.parametrize("token", ["USDC-base", "TRYB-base"])
+def test_the_fees_of_dollars_are_previewed_whatever_token_pays_them(opened: Opened, token: str) -> None:
+    answers = {**POPULATED, "preview_fees": PLAN, "list_currencies": [LIRA, *POPULATED["list_currencies"]]}
+    page = opened("create", answers)
+    body = asked(page, Network="base", Token=token, **{"Amount in": "USD"})
+    assert body == {"amount": "12.5", "currency": "USDC-base", "flow": "get_paid", "payees": [PAYEE]}
+    aside = page.locator("aside")
+    expect(aside).to_contain_text("0.25 USD")
+    expect(aside).to_contain_text("12.75 USD")
+    expect(aside).to_contain_text(f"How much {token.partition('-')[0]} that is depends on the rate when the payer pays.")
+    expect(aside).not_to_contain_text("Here they can be said")
+
+
+@pytest.mark.parametrize(("path", "token", "fiat"), [("create", "USDC-base", "EUR"), ("create", "TRYB-base", ""), ("create?kind=held", "USDC-base", "")])
+def test_a_payee_is_warned_of_also_where_no_fees_can_be_said(opened: Opened, path: str, token: str, fiat: str) -> None:
+    """And nothing of the plan is shown, which is that of another amount."""
+    plan = {**PLAN, "warnings": [{"payee": PAYEE, "message": "It is one."}]}
+    page = opened(path, {**POPULATED, "preview_fees": plan, "list_currencies": [LIRA, *POPULATED["list_currencies"]]})
+    fill(page, Network="base", Token=token, **({"Amount in": fiat} if fiat else {}))
+    with page.expect_request("**/fees/preview") as found:
+        page.get_by_label("Payee", exact=True).fill(PAYEE)
+    assert found.value.post_data_json == {"amount": "1", "currency": "USDC-base", "flow": "get_paid", "payees": [PAYEE]}
+    expect(page.locator("aside .note.bad")).to_contain_text("is a contract whose code sends no tokens on")
+    expect(page.locator("aside")).not_to_contain_text(re.compile(r"12\.75|0\.25"))
+    expect(page.locator("aside .note", has_text="Here they can be said")).to_have_count(int("held" not in path))
     assert axe_findings(page) == []
 
 
