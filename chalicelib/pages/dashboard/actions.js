@@ -8,7 +8,7 @@ import { RefundRequest } from "./refunds.js";
 import { Confirmed, Dialog, Field, Form, problemOf } from "./components.js";
 
 /** @param {any} recurrence How often a request recurs, and from when, in words. */
-export const seriesOf = ({ frequency, startDate }) => t("recurrence.series", { often: t(`create.${frequency}`), start: day(startDate.slice(0, 10)) });
+export const seriesOf = ({ frequency, startDate }) => t("recurrence.series", { often: t(`create.${frequency}`), start: isTime(startDate) ? day(startDate) : startDate });
 
 /** @param {any} props `link` is null for a request without one, `held` for one that is no commerce payment, whose own actions are with it; `again` reads them again. */
 export function Actions({ request, link, held, again }) {
