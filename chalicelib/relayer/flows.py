@@ -26,7 +26,7 @@ from chalicelib.platform.storage.queue import Message, send_hints
 from chalicelib.platform.storage.retrying import retry_conflicts, try_write
 from chalicelib.platform.storage.store import Add, WriteConflict, with_next_version
 from chalicelib.relayer import reservations, rules, store
-from chalicelib.relayer.delays import without_ended_calls
+from chalicelib.relayer.delays import read_open_calls, without_ended_calls
 from chalicelib.relayer.dry_runs import dry_run
 from chalicelib.relayer.following import WINDOW
 from chalicelib.relayer.holdings import flows as holdings
@@ -263,7 +263,7 @@ def _reserve_calls(
             left, taken = _left(services, network, [call for call, _ in wanted], known), known.taken
         permission = holdings.permission(services, signer.address, [call for call, _ in wanted], balances)
         allowed = [(call, step) for call, step in wanted if call.key not in permission.refused]
-        limits = Limits(budget, left, known.uses, known.reverts)
+        limits = Limits(budget, left, known.uses, known.reverts, known.uncounted)
         reservation = reservations.reserve(account, allowed, reading, limits, services.clock())
         reservation = replace(reservation, submissions=(*reservation.submissions, *_decide_refused(permission.refused)))
         if not reservation.calls:
@@ -301,7 +301,9 @@ def _read_known(services: Services, signer: Signer, calls: Sequence[Call], day: 
     known = store.find_known(services.store, network, signer.address, keys, counters, uses, reverts_of)
     if known.account is not None and known.account.day > day:
         return _read_known(services, signer, calls, known.account.day)
-    return replace(known, reverts=without_ended_calls(services, known.reverts))
+    open_calls = read_open_calls(services, known.reverts)
+    uncounted = {key for key, each in open_calls.items() if each.sender != signer.address and not each.many_open}
+    return replace(known, reverts=without_ended_calls(known.reverts, open_calls), uncounted=frozenset(uncounted))
 
 
 def _takings(calls: Sequence[Call]) -> dict[Source, Taking]:

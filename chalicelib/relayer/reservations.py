@@ -35,13 +35,15 @@ class Limits:
 
     `left` is what wallets have and have allowed apart from what open calls take; of what is not in it one call at most
     takes. `uses` is what the calls of the day may cost so far, by the account of this service that they are for;
-    `reverts` are by `Call.reverts_of`.
+    `reverts` are by `Call.reverts_of`. `uncounted` are open calls of payers by another account of the service, of which
+    nothing says what they take, as gasless batches: no call of such a payer is made beside one.
     """
 
     budget: Budget
     left: Mapping[Source, int] = field(default_factory=dict)
     uses: Mapping[str, AccountUse] = field(default_factory=dict)
     reverts: Mapping[str, Reverts] = field(default_factory=dict)
+    uncounted: frozenset[str] = frozenset()
 
 
 @frozen
@@ -91,7 +93,7 @@ class _Reserving:
         self.account = account if account.day >= today else replace(account, day=today, spent=BaseUnits(0))
         self.reading, self.budget, self.now = reading, limits.budget, now
         self.fees, self.balance = market_fees(reading, limits.budget), reading.balance
-        self.left, self.reverts = dict(limits.left), dict(limits.reverts)
+        self.left, self.reverts, self.uncounted = dict(limits.left), dict(limits.reverts), limits.uncounted
         self.uses = {name: each for name, each in limits.uses.items() if each.day == self.account.day}
         self.calls: list[RelayedCall] = []
         self.transactions: list[RelayedTransaction] = []
@@ -124,7 +126,8 @@ class _Reserving:
         its account `use`."""
         if call.role is Role.GASLESS and self.account.next_nonce > self.reading.executed:
             return Submission(call.key, SubmissionStatus.WAITING, IN_FLIGHT)
-        if delayed := _delay_call(call, [self.reverts.get(each) for each in call.reverts_of], self.now):
+        reverts = [self.reverts.get(each) for each in call.reverts_of]
+        if delayed := _delay_call(call, reverts, self.uncounted, self.now):
             return delayed
         if trouble := self._trouble(call, result, cost):
             return Submission(call.key, SubmissionStatus.POSTPONED, trouble)
@@ -186,13 +189,15 @@ def gas_of(call: Call, result: StepResult) -> int:
     return min((result.gas or call.most_gas) * _GAS_MARGIN[0] // _GAS_MARGIN[1], call.most_gas)
 
 
-def _delay_call(call: Call, reverts: Iterable[Reverts | None], now: datetime) -> Submission | None:
+def _delay_call(
+    call: Call, reverts: Iterable[Reverts | None], uncounted: frozenset[str], now: datetime
+) -> Submission | None:
     """What becomes of a call for an account whose last ones were reverted, or for payers of whom one has an open one.
     What protects or gives back tokens is not delayed, nor what can be done though the call before it was reverted, such
     as taking tokens by a permit that somebody else has sent first."""
     for each in reverts:
         others = set(each.open_calls) - {call.follows} if each is not None else set()
-        if others and (not call.many_open or count_room(each) < 1):
+        if others and (not call.many_open or others & uncounted or count_room(each) < 1):
             return Submission(call.key, SubmissionStatus.WAITING, ONE_AT_A_TIME)
         if each is not None and may_follow(each, call.follows):
             continue

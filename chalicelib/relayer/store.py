@@ -23,13 +23,14 @@ from chalicelib.relayer.records import (
 @frozen
 class Known:
     """An account; those of some calls that were accepted, by key; what open calls take, by where they take it from;
-    what calls may cost today, by the account of this service that they are for."""
+    what calls may cost today, by the account of this service that they are for; `uncounted` as in `Limits`."""
 
     account: RelayerAccount | None
     calls: Mapping[str, RelayedCall]
     taken: Mapping[Source, int]
     uses: Mapping[str, AccountUse] = field(default_factory=dict)
     reverts: Mapping[str, Reverts] = field(default_factory=dict)
+    uncounted: frozenset[str] = frozenset()
 
 
 def call(store: Store, call_key: str) -> RelayedCall | None:

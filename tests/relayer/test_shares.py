@@ -20,10 +20,19 @@ from chalicelib.platform.services import Services
 from chalicelib.relayer import flows, reservations, rules, store
 from chalicelib.relayer.delays import find_delays
 from chalicelib.relayer.holdings.records import Move
-from chalicelib.relayer.records import AccountUse, CallStatus, RelayedTransaction, RelayerAccount, Reverts, Taking
+from chalicelib.relayer.records import (
+    AccountUse,
+    CallStatus,
+    RelayedTransaction,
+    RelayerAccount,
+    Reverts,
+    Role,
+    Taking,
+)
 from chalicelib.relayer.reservations import Limits
 from chalicelib.relayer.reverts import FREE_REVERTS, after_outcome, payer_name
 from chalicelib.relayer.rules import Budget, Call, SubmissionStatus, Use
+from chalicelib.relayer.tracking import track
 from tests.fakes.chain import FakeChain, FakeChains
 from tests.fakes.escrows import CONTRACTS
 from tests.fakes.lying_node import Liar, served
@@ -713,6 +722,31 @@ def test_what_a_wallet_has_promised_altogether_is_held_against_its_balance_and_a
     assert set(statuses[1:]) == {SubmissionStatus.WAITING}
     chain.holding = TokenReading(BaseUnits(150), BaseUnits(10**30))  # type: ignore[attr-defined]
     assert [submit(number, 20) for number in range(3)] == [SubmissionStatus.ACCEPTED] * 2 + [SubmissionStatus.WAITING]
+
+
+def test_no_recurring_payout_is_sent_beside_a_gasless_payment_of_its_payer_which_does_not_say_what_it_takes() -> None:
+    """Both would take all that the wallet has, and the later one would be reverted."""
+    world = World(client=object(), chains=FakeChains(FakeChain("base")), relayer_keys={"base": "secret"})
+    services = replace(world.services, store=MemoryStore())
+    services.secrets.gasless_networks = "base"  # type: ignore[misc]
+    chain = services.chains.of("base")
+    chain.mempool.holds = True  # type: ignore[attr-defined]
+    chain.holding = TokenReading(BaseUnits(100), BaseUnits(10**30))  # type: ignore[attr-defined]
+    services.store.write(Reverts("base", payer_name(WALLET), 0, services.clock(), successes=8))
+    takes = Taking(WALLET, TOKEN, address_of(RECURRING_PROXY, "base"), BaseUnits(60))
+
+    def submit(key: str, **changes: Any) -> SubmissionStatus:
+        (sent,) = flows.submit(services, [Call(key, "base", PAYEE, "0x12", account_id="shop", payers=(WALLET,), **changes)])
+        return sent.status
+
+    assert submit("gasless", role=Role.GASLESS) is SubmissionStatus.ACCEPTED
+    assert submit("period", takes=takes, many_open=True) is SubmissionStatus.WAITING
+    chain.mempool.holds = False  # type: ignore[attr-defined]
+    chain.mine(100)  # type: ignore[attr-defined]
+    world.advance(10)
+    track(services, "base")
+    assert submit("period", takes=takes, many_open=True) is SubmissionStatus.ACCEPTED
+    assert submit("next period", takes=replace(takes, amount=BaseUnits(40)), many_open=True) is SubmissionStatus.ACCEPTED
 
 
 @pytest.mark.parametrize("liar", [0, 1])

@@ -506,6 +506,28 @@ def test_a_time_of_the_newest_block_that_one_node_alone_says_ends_nothing(
     assert (group.paid(payment), world.load(payment).link.status) == (AMOUNT, LinkStatus.COMPLETED)
 
 
+@pytest.mark.parametrize(("count", "liar", "silent"), [(2, 0, None), (2, 1, None), (3, 0, 1), (3, 1, None)])
+def test_nothing_ends_by_a_block_that_one_node_alone_says_to_be_confirmed(
+    client: Any, count: int, liar: int, silent: int | None
+) -> None:
+    """A fork may still put a payment before it."""
+    group = Group(client, count)
+    chain = group.nodes[0]
+    chain.clock = group.world.clock
+    if silent is not None:
+        group.nodes[silent].is_down = True
+    group.run(minutes=3)
+    before = group.ends_until
+    group.nodes[liar].ahead = CONFIRMATIONS - 1
+    for blocks in (1, 0, 0, 1, 0):
+        group.tick(20, compare=True, blocks=blocks)
+        confirmed = chain.blocks[-CONFIRMATIONS].time
+        assert confirmed is not None and before < group.ends_until <= confirmed
+    group.nodes[liar].ahead = 0
+    group.run(minutes=2)
+    assert group.ends_until >= group.world.now - timedelta(minutes=1)
+
+
 def test_a_time_that_differs_is_in_the_log_once_a_comparison(client: Any) -> None:
     group = Group(client, 2)
     group.run(minutes=2)

@@ -23,7 +23,7 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
     """The cursor with how the network's nodes compare now, stored if that has changed. Without several nodes no call.
 
     What is wrong is in the log each time. Raises NodesDisagree if they have different times of the newest block that
-    was read.
+    was read and that two of them have confirmed: what ends by time ends by that.
     """
     check, silent, until = None, tuple[SilentNode, ...](), cursor.agreed_until
     of_transfers = silent
@@ -41,16 +41,18 @@ def compare(services: Services, chain: "Chain", facts: "Network", confirmations:
             message = "nodes are not usable" if check.agree else "nodes disagree"
             log(message, extra={"network": facts.name, "reason": wrong})
         if check.agree and check.usable > 1:
-            until = _read_agreed_time(chain, cursor) or until
+            second = sorted(view.head for view in views if view.head is not None)[-2]
+            until = _read_agreed_time(chain, cursor, scan_rules.height_of_confirmed(second, confirmations)) or until
     compared = replace(cursor, nodes=check, silent=silent, silent_of_transfers=of_transfers, agreed_until=until)
     return cursor if compared == cursor else ranges.store_cursor(services, compared)
 
 
-def _read_agreed_time(chain: "Chain", cursor: Cursor) -> datetime | None:
-    """The time of the newest block that was read; None if too few nodes have it. A request to each node."""
+def _read_agreed_time(chain: "Chain", cursor: Cursor, confirmed: int) -> datetime | None:
+    """The time of the newest block up to `confirmed` to which was read; None if too few nodes have it. A request to
+    each node."""
     from chalicelib.chains.nodes.agreement import agree  # few messages compare nodes
 
-    newest = cursor.newest
+    newest = next((each for each in reversed(cursor.checkpoints) if each.number <= confirmed), None)
     if newest is None:
         return None
 

@@ -180,7 +180,7 @@ def test_payouts_that_are_created_together_are_one_link_of_their_creator(shop: S
     assert (batch.link.flow, batch.link.payment_type, batch.link.creator_wallet, batch.link.reference) == (Flow.PAY, kind, wallet, "March")
     assert [(each.request_id, each.payer) for each in batch.requests] == [(each, wallet) for each in reply.json["requestIds"]]
     assert [each.amount for each in batch.requests] == [number * 10**6 for number in range(1, count + 1)]
-    listed = shop.api.request("GET", f"/v2/request?walletAddress={wallet}&securePaymentFlow=outgoing", None, shop.by_key).json
+    listed = shop.api.get(f"/v2/request?walletAddress={wallet}&securePaymentFlow=outgoing", shop.by_key).json
     assert listed["pagination"]["total"] == count
     mine, others = (shop.get(f"/v2/secure-payments/{batch.link.token}/pay?wallet={each}") for each in (wallet, FEE_ADDRESS))
     assert (mine.status, others.status) == (200, 403)
