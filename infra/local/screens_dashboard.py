@@ -27,8 +27,9 @@ from infra.documents.api import read_document
 from infra.documents.operations import answers_in
 from infra.local.browser import PATIENT
 from infra.local.process import patience
-from infra.local.scenes_account import PAYEE, Answers
+from infra.local.scenes_account import Answers
 from infra.local.scenes_dashboard import CAPTURABLE, EMPTY, POPULATED, RECURS
+from infra.local.scenes_forms import BY_WALLET, FILLED, take_steps
 
 ORIGIN = "https://auth.example"
 _SETTINGS = Settings(
@@ -61,6 +62,8 @@ _VIEWS = (
     "request/01ab",
     "links",
     "create",
+    "create?kind=batch",
+    "create?kind=payout",
     "create?kind=held",
     "create?kind=recurring",
     "payouts?walletAddress=0x627306090abaB3A6e1400e9345bC60c78a8BEf57",
@@ -110,7 +113,6 @@ _ONE_MORE_STEP: Answers = {
     "me": {**POPULATED["me"], "secondFactorMissing": True, "proofs": ["password"]},
     "ask_to_register_passkey": {**_PROOF, "proofs": ["password"]},
 }
-_BY_WALLET: Answers = {**POPULATED, "me": {**POPULATED["me"], "type": "wallet", "address": PAYEE}}
 _DIALOGS = {
     "capture": ("request/01ab", "Capture", CAPTURABLE),
     "refund": ("request/01ab", "Refund", POPULATED),
@@ -133,19 +135,20 @@ _DIALOGS = {
     "stop-recurring": ("recurring", "Stop", POPULATED),
     "invite": ("team", "Invite", POPULATED),
     "approve": ("changes", "Approve", POPULATED),
-    "deactivate-payee": ("payees", "Deactivate", _BY_WALLET),
+    "deactivate-payee": ("payees", "Deactivate", BY_WALLET),
     "presence": ("account", "Save", _UNPROVED),
     "presence-for-passkey": ("", "Add a passkey", _ONE_MORE_STEP),
 }
 SCENES: dict[str, tuple[str, str, Answers]] = {
     **{_name(path): (path, "", POPULATED) for path in _VIEWS},
-    "dashboard-payees-of-wallet": ("payees", "", _BY_WALLET),
+    "dashboard-payees-of-wallet": ("payees", "", BY_WALLET),
     "dashboard-commerce": ("request/01ab", "", CAPTURABLE),
     "dashboard-request-that-recurs": ("request/01ab", "", RECURS),
     "dashboard-one-more-step": ("", "", _ONE_MORE_STEP),
     **{f"{_name(path)}-empty": (path, "", EMPTY) for path in _SAY_SOMETHING_EMPTY},
     **{_name(path): (path, "", _SIGNED_OUT) for path in _OPEN},
     **{f"dashboard-dialog-{name}": scene for name, scene in _DIALOGS.items()},
+    **{f"dashboard-{name}": (path, "", answers) for name, (path, answers, *_) in FILLED.items()},
 }
 """By name: the view, the button that is pressed in it if any, and what the API answers."""
 
@@ -156,17 +159,26 @@ def take(browser: Browser, folder: Path, wanted: list[str]) -> int:
     context.set_default_timeout(1_000 * patience())
     context.add_init_script(PATIENT)
     for name in wanted:
-        path, button, answers = SCENES[name]
         shown = context.new_page()
-        shown.route("**/*", answering(answers))
-        open_view(shown, path, button)
+        open_scene(shown, name)
         for each, (width, scheme) in LOOKS.items():
             shown.set_viewport_size({"width": width, "height": 800})
             shown.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            shown.screenshot(path=folder / f"{name}-{each}.png", full_page=not button)
+            shown.screenshot(path=folder / f"{name}-{each}.png", full_page=shown.locator("dialog").count() == 0)
         shown.close()
     context.close()
     return len(wanted) * len(LOOKS)
+
+
+def open_scene(
+    shown: Page, name: str, altered: Callable[[Any], Any] = copy, named: Callable[[str], str] = str
+) -> None:
+    """Opens a scene with what the API answers in it, each `altered`; `named` gives the name of a button."""
+    path, button, answers = SCENES[name]
+    shown.route("**/*", answering(answers, altered))
+    open_view(shown, path, named(button))
+    if name.removeprefix("dashboard-") in FILLED:
+        take_steps(shown, *FILLED[name.removeprefix("dashboard-")][2:])
 
 
 def open_view(shown: Page, path: str, button: str) -> None:

@@ -89,7 +89,7 @@ function Rows({ rows, problem }) {
   const names = [...new Set(good.map((/** @type {any} */ each) => each.id))];
   const sums = names.map((id) => `${amount(sum(requestsOf(good.filter((/** @type {any} */ each) => each.id === id)).map((each) => each.amount ?? "0")))} ${id}`);
   return html`
-    <p class="sums" role="status">${t("import.sums", { count: rows.length, wrong: rows.length - good.length })} ${sums.join(", ")}</p>
+    <p class="sums" role="status">${t("import.sums", { count: rows.length, wrong: rows.length - good.length })} ${sums.join(", ") || t("none")}</p>
     <${Table}
       caption=${t("import.rows")}
       heads=${[t("import.row"), t("create.recipient"), t("amount"), t("currency")]}

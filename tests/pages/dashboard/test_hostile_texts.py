@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from infra.local.browser import PATIENT
 from infra.local.scenes_dashboard import POPULATED
-from infra.local.screens_dashboard import SCENES, answering, open_view
+from infra.local.screens_dashboard import SCENES, answering, open_scene, open_view
 from tests.pages.visitor import Visitor
 from tests.support.rehearsed import few
 
@@ -77,11 +77,9 @@ def visitor(browser: Browser) -> Iterator[Visitor]:
 
 @pytest.mark.parametrize("name", few(QUICK, SCENES))
 def test_a_hostile_text_in_whatever_the_api_answers_stays_a_text(visitor: Visitor, name: str) -> None:
-    path, button, answers = SCENES[name]
     page = visitor.page
     visitor.complaints.clear()
-    page.route("**/*", answering(answers, hostile))
-    open_view(page, path, button)
+    open_scene(page, name, hostile)
     assert page.evaluate(FOUND) == []
     expect(page.get_by_role("heading").first).to_be_visible()
     assert ("onerror" in page.inner_text("body")) == (name not in SILENT), "it is shown"

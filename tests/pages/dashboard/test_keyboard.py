@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from infra.local.browser import PATIENT
 from infra.local.scenes_dashboard import POPULATED
-from infra.local.screens_dashboard import SCENES, answering, open_view
+from infra.local.screens_dashboard import SCENES, answering, open_scene, open_view
 from tests.support.patience import milliseconds
 from tests.support.rehearsed import few
 
@@ -57,9 +57,7 @@ def walk(page: Page, key: str, count: int) -> list[tuple[str, bool, bool]]:
 
 @pytest.mark.parametrize("name", few(QUICK, SCENES))
 def test_tab_reaches_every_control_in_order_and_back_and_each_shows_the_focus(tab: Page, name: str) -> None:
-    path, button, answers = SCENES[name]
-    tab.route("**/*", answering(answers))
-    open_view(tab, path, button)
+    open_scene(tab, name)
     controls = tab.evaluate(CONTROLS)
     numbers = [str(each) for each in range(len(controls))]
     for key, expected in (("Tab", numbers), ("Shift+Tab", numbers[::-1])):

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from infra.local.browser import PATIENT
 from infra.local.scenes_dashboard import POPULATED
-from infra.local.screens_dashboard import SCENES, answering, open_view
+from infra.local.screens_dashboard import SCENES, answering, open_scene, open_view
 from tests.pages.dashboard.test_files import LOCALES, MESSAGES
 from tests.pages.visitor import axe_findings
 from tests.support.patience import milliseconds
@@ -83,11 +83,9 @@ def tab(browser: Browser, language: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize("name", SCENES)
 def test_a_view_fits_any_screen_and_breaks_no_word(tab: Page, language: str, name: str) -> None:
-    path, button, answers = SCENES[name]
     tab.set_viewport_size({"width": WIDTHS[-1], "height": 800})
-    tab.route("**/*", answering(answers))
     named = {text: LOCALES[f"{language}.json"][key] for key, text in MESSAGES.items()}
-    open_view(tab, path, named.get(button, ""))
+    open_scene(tab, name, named=lambda text: named.get(text, ""))
     found = {}
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 800})
@@ -106,10 +104,9 @@ def test_no_view_in_german_keeps_anybody_out(browser: Browser, width: int) -> No
     context.add_init_script(PATIENT)
     german = {text: LOCALES["de.json"][key] for key, text in MESSAGES.items()}
     found = {}
-    for name, (path, button, answers) in SCENES.items():
+    for name in SCENES:
         page = context.new_page()
-        page.route("**/*", answering(answers))
-        open_view(page, path, german.get(button, ""))
+        open_scene(page, name, named=lambda text: german.get(text, ""))
         found[name] = axe_findings(page)
         page.close()
     context.close()
@@ -122,11 +119,9 @@ def test_a_proof_that_is_asked_for_over_a_view_keeps_nobody_out(browser: Browser
     context = browser.new_context(reduced_motion="reduce", locale="en", viewport={"width": 320, "height": 800})
     context.set_default_timeout(milliseconds())
     context.add_init_script(PATIENT)
-    path, button, answers = SCENES[name]
     page = context.new_page()
-    page.route("**/*", answering(answers))
-    open_view(page, path, button)
-    if button:
+    open_scene(page, name)
+    if SCENES[name][1]:
         page.get_by_role("dialog").get_by_role("heading", name="Is it you?").wait_for()
         page.get_by_role("dialog").get_by_label("Password").wait_for()
     found = axe_findings(page)
@@ -144,7 +139,8 @@ def test_another_language_is_shown_at_once_with_nothing_left_of_the_one_before(b
         context.route("**/*", answering(POPULATED))
     changed, german = (context.new_page() for context in contexts)
     left = {}
-    for path in [path for path, button, answers in SCENES.values() if answers is POPULATED and not button][::step]:
+    paths = list(dict.fromkeys(path for path, button, answers in SCENES.values() if answers is POPULATED and not button))
+    for path in paths[::step]:
         open_view(german, path, "")
         open_view(changed, path, "")
         changed.locator(".person summary").click()
