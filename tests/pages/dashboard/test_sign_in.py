@@ -128,6 +128,40 @@ def test_a_session_that_ends_in_the_middle_of_a_form_loses_no_input(new_person: 
     assert [each["reference"] for each in person.call("GET", "/v2/secure-payments")["securePayments"]] == ["INV-7"]
 
 
+def sign_in_over(person: Person) -> None:
+    dialog = person.page.get_by_role("dialog", name="Your session has ended")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Sign in", exact=True).click()
+    expect(dialog).to_have_count(0)
+
+
+@rehearsed
+def test_a_session_that_ends_in_a_dialog_in_the_account_and_in_branding_loses_no_input(new_person: NewPerson) -> None:
+    """Signed in again over it, the call goes on with what was typed."""
+    person = new_person().register()
+    client = person.call("POST", "/v1/client-ids", {"label": "Shop", "allowedDomains": []}, 201)["id"]
+    for path, opens, label, text, sends in (
+        ("/webhooks", "New webhook", "URL", "http://127.0.0.1:9999/hook", "Create webhook"),
+        ("/account", "", "Name of the account", "Ann's shop", "Save"),
+        (f"/branding/{client}", "", "Terms", "https://shop.example/terms", "Save"),
+    ):
+        person.at(path)
+        if opens:
+            person.click(opens)
+        field = person.page.get_by_label(label, exact=True)
+        field.fill(text)
+        person.context.clear_cookies()
+        form = person.page.locator("form", has=field)
+        form.get_by_role("button", name=sends, exact=True).click()
+        person.sees("Your session has ended").sees("What you entered is still here.")
+        assert field.input_value() == text, path
+        with person.page.expect_response(lambda each: each.request.method in ("POST", "PUT") and "/auth/" not in each.url and each.ok):
+            sign_in_over(person)
+    assert [each["url"] for each in person.call("GET", "/v1/webhook")] == ["http://127.0.0.1:9999/hook"]
+    assert person.call("GET", "/v1/account")["name"] == "Ann's shop"
+    assert person.call("GET", f"/v1/client-ids/{client}/branding")["termsUrl"] == "https://shop.example/terms"
+
+
 def test_a_form_is_not_sent_for_somebody_else_who_signs_in_over_it(new_person: NewPerson) -> None:
     other = new_person().register()
     person = fill_payment(new_person().register().at("/create"))

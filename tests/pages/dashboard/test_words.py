@@ -217,3 +217,18 @@ def test_home_names_each_kind_that_could_not_be_read_in_notes_of_one_width(opene
     boxes = [each.bounding_box() for each in notes.all()]
     assert len({round(box["width"]) for box in boxes[:7] if box}) == 1
     assert axe_findings(page) == []
+
+
+def test_status_says_of_each_network_how_far_it_is_behind_and_what_that_means_for_payers(opened: Opened) -> None:
+    known = {"nodes": None, "lastRead": ago(5), "isSeeingPayments": True}
+    networks = [
+        {**known, "network": "base", "readUntil": ago(9), "lagSeconds": 9},
+        {**known, "network": "matic", "readUntil": ago(4_200), "lagSeconds": 4_200, "isSeeingPayments": False},
+        {**known, "network": "sepolia", "readUntil": None, "lagSeconds": None, "lastRead": None, "isSeeingPayments": False},
+    ]
+    rows = opened("status", {**EMPTY, "show_status": {"networks": networks}}).locator("main tbody tr")
+    assert [(row.locator(".badge").inner_text(), row.locator("td").last.inner_text()) for row in rows.all()] == [
+        ("Reading", "Payments show as soon as they are confirmed; 9 s behind the chain."),
+        ("Behind", "Payments are accepted, but show later than usual. Nothing expires meanwhile."),
+        ("Not read yet", "Nothing was read of this network yet. Payments are found once it is."),
+    ]
