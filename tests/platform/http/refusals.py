@@ -29,6 +29,7 @@ _LIST = {
     "is not a day or time of the calendar": "dates that a calendar does not have",
     "clientId must be the client ID that is sent": "the credential",
 }
+_PAYMENTS = {**_LIST, **_ADDRESS, "is not a currency|is not a network": "what the catalogue has"}
 _FEE = {"feeAddress: is the zero address": "the Tron spelling of it", **_ADDRESS}
 _NAME = {"is a name, and": "whether the deployment has a node of mainnet, and the network of the payment"}
 _CAP = {"No more than|at most": "how many there are already"}
@@ -221,7 +222,12 @@ REFUSALS: dict[str, dict[str, str]] = {
         **_DESTINATION,
         **_CURRENCY,
     },
-    "preview_fees": {**_CHOICE, **_CURRENCY},
+    "preview_fees": {
+        "must be an id, such as USDC-base, if there are payees": "two fields, and which texts are ids of the catalogue",
+        **_ADDRESS,
+        **_CHOICE,
+        **_CURRENCY,
+    },
     "create_multicall_payout": _PAYOUTS,
     "batch_payouts": {**_REDIRECT, **_PAYOUTS},
     "read_secure_payment": _ADDRESS,
@@ -292,12 +298,12 @@ REFUSALS: dict[str, dict[str, str]] = {
     "update_client_id_by_session": _CLIENT,
     "put_branding": _BRANDING,
     "put_branding_by_session": _BRANDING,
+    "read_journal": _PAYMENTS,
+    "read_wallet_journal": {"must be a fiat currency": "what the catalogue has", **_PAYMENTS},
     "find_payments": {
-        **_LIST,
-        **_ADDRESS,
+        **_PAYMENTS,
         "At least one filter is needed": _COMBINATION,
         "limit must be at most 100": "that more rows than payments are sent, which the header Accept decides",
-        "is not a currency|is not a network": "what the catalogue has",
     },
     "list_requests": {**_LIST, **_ADDRESS},
     "list_recurring": {"cursor is not one of this list": _LIST["cursor is not one of this list"]},
