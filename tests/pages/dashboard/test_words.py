@@ -224,6 +224,12 @@ def test_the_first_load_is_at_most_fifteen_requests_when_everything_needs_attent
     assert len(asked) <= 15, asked
 
 
+def test_mispayments_shows_both_currencies_of_a_payment_that_was_converted(opened: Opened) -> None:
+    paid = event("payment.unexpected", labels=["duplicate"], receivedAmount="15.5", currency="EUR")
+    rows = opened("mispayments", {**EMPTY, "list_events": {"events": [paid], "nextCursor": None}}).locator("[aria-labelledby=transfers] tbody tr")
+    expect(rows.locator("td").nth(2)).to_have_text("15.5 USDC (counts as 14 EUR)")
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 def test_home_names_each_kind_that_could_not_be_read_in_notes_of_one_width(opened: Opened, width: int) -> None:
     broken = {"statusCode": 503, "message": "x", "error": "Service Unavailable"}
