@@ -21,7 +21,7 @@ MAX_ACCOUNTS = 50
 """How many accounts a person may be a member of."""
 MANAGES = "members:write"
 """The scope to change members and to invite."""
-UNKNOWN_INVITATION = "This invitation has expired, was used, or was withdrawn: ask for a new one"
+UNKNOWN_INVITATION = "This invitation has expired, was used, or was withdrawn, or waits for approval: ask who sent it"
 _SECRET = re.compile(r"([0-9A-HJKMNP-TV-Z]{26})\.([0-9A-HJKMNP-TV-Z]{26})\.[A-Za-z0-9]{43}")
 
 

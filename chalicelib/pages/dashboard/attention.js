@@ -28,6 +28,6 @@ export function mispaymentOf({ body }) {
 }
 
 /** @param {any} event Which payment failed and why, as far as the event says. */
-export const failureOf = ({ body }) => t(body.recurringPayment ? "attention.paused" : "attention.payment.failed", {
+export const failureOf = ({ body }) => t(body.offrampId ? "attention.bank" : body.recurringPayment ? "attention.paused" : "attention.payment.failed", {
   money: moneyOf(body), why: word("cause", body.failureReason || "none"), reference: short(body.requestId),
 });

@@ -9,7 +9,7 @@ import { failureOf, isOnlyLate, mispaymentOf } from "./attention.js";
 import { Badge, Empty, Failure, Field, Loaded, Money, Name, Table, Title, useLoad } from "./components.js";
 
 const DAY_MS = 86_400_000;
-const [WEEK_MS, CHANGE_MS] = [7 * DAY_MS, 8 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
+const [WEEK_MS, CHANGE_MS, BANK_MS] = [7 * DAY_MS, 8 * DAY_MS, 30 * DAY_MS]; // a change waits for seven days at most, and ends by a schedule
 const STALE_MS = 300_000; // networks are read every minute
 const [SHOWN, MANY] = [5, 100]; // of a kind: in the list, and of what is read for it
 const MOST_PAYMENTS = 1_000; // for the days: one call, however many there are, unless somebody asks for all
@@ -23,22 +23,23 @@ function Home() {
   `;
 }
 
-/** @param {string} status The newest requests in a state that somebody has to look at, and how many more there are. */
-const requestsOf = (status) => async () => {
-  const { requests, pagination } = await call("GET", `/v2/request${query({ status, limit: SHOWN })}`);
+/** The newest requests that are paid in part, and how many more there are. */
+async function partlyPaid() {
+  const { requests, pagination } = await call("GET", `/v2/request${query({ status: "partially_paid", limit: SHOWN })}`);
   const rows = requests.map((/** @type {any} */ each) => ({
-    key: each.requestId, text: () => t(`attention.${each.status}`, {
+    key: each.requestId, text: () => t("attention.partially_paid", {
       paid: amount(each.paidAmount), amount: `${amount(each.amount)} ${each.invoiceCurrency}`, reference: each.reference ?? short(each.requestId),
     }),
     view: "request", id: each.requestId, at: each.createdAt,
   }));
-  return firstOf(rows, "requests", { status }, pagination.total);
-};
+  return firstOf(rows, "requests", { status: "partially_paid" }, pagination.total);
+}
 
-/** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] The first of a kind, and how many more the list has that is a view with that query. */
+/** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] The first of a kind, and how many more the list has that is a view with that query; "" if there is no such view. */
 function firstOf(rows, view, values = {}, total = rows.length) {
   const left = total - Math.min(rows.length, SHOWN);
-  const more = { key: `more ${view} ${values.status}`, text: () => t("attention.more", { count: amount(String(left)), view: t(`nav.${view}`) }), view, values };
+  const text = () => t(view ? "attention.more" : "attention.more.failed", { count: amount(String(left)), view: t(`nav.${view}`) });
+  const more = { key: `more ${view}`, text, view, values };
   return [...rows.slice(0, SHOWN), ...(left > 0 ? [more] : [])];
 }
 
@@ -89,18 +90,22 @@ async function mispaid() {
 /** @param {any} event @param {(event: any) => string} say */
 const rowOf = (event, say) => ({ key: event.id, view: "request", id: event.body.requestId, at: event.createdAt, text: () => say(event) });
 
-/** Payments that failed in the last week, but for what a merchant has voided, and all that was to reach a bank account and did not. */
+/** Payments that failed in the last week, but for what a merchant has voided; and in BANK_MS what was to reach a bank account and did not, each with what was said last. */
 async function failedPayments() {
   const { events } = await call("GET", `/v1/webhook/events${query({ kind: "payment.failed", limit: MANY })}`);
-  const isOfBank = (/** @type {any} */ { body }) => body.offrampId;
-  const left = events.filter((/** @type {any} */ each) => !isOfBank(each) && each.body.failureReason !== "voided" && Date.parse(each.createdAt) > Date.now() - WEEK_MS);
-  return [...left.slice(0, SHOWN).map((/** @type {any} */ each) => rowOf(each, failureOf)), ...(events.some(isOfBank) ? await requestsOf("failed")() : [])];
+  const orders = new Set();
+  const left = events.filter((/** @type {any} */ { createdAt, body: { offrampId, failureReason } }) => {
+    const isLast = !orders.has(offrampId);
+    if (offrampId) orders.add(offrampId);
+    return isLast && failureReason !== "voided" && Date.parse(createdAt) > Date.now() - (offrampId ? BANK_MS : WEEK_MS);
+  });
+  return firstOf(left.map((/** @type {any} */ each) => rowOf(each, failureOf)), "");
 }
 
 /** @type {[string, () => Promise<any[]>][]} What somebody has to look at, the most pressing kind first: its name, and what reads it: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */
 const KINDS = [
   ["networks", unreadNetworks], ["gas", gas], ["changes", pendingChanges], ["webhooks", failingWebhooks], ["mispaid", mispaid],
-  ["failed", failedPayments], ["parts", requestsOf("partially_paid")],
+  ["failed", failedPayments], ["parts", partlyPaid],
 ];
 
 /** @param {string} kind @param {any} problem Why something could not be read, with what that is. */
@@ -116,7 +121,7 @@ function Attention() {
       <ul class="work">${kinds.map(({ kind, data, problem, again }) => problem
         ? html`<li><${Failure} problem=${nameProblem(kind, problem)} again=${again} /></li>`
         : data?.map((/** @type {any} */ each) => html`
-            <li key=${each.key}><${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
+            <li key=${each.key}>${each.view ? html`<${Link} view=${each.view} id=${each.id} query=${each.values}><${Name} of=${each.text()} /><//>` : html`<span>${each.text()}</span>`}${each.at && html`<time datetime=${each.at}>${time(each.at)}</time>`}</li>
           `))}</ul>
       ${isReading && html`<p class="loading" role="status">${t("loading")}</p>`}
       ${kinds.every(({ data, problem }) => !problem && data?.length === 0) && html`<p class="quietly">${t("attention.none")}</p>`}

@@ -107,7 +107,7 @@ const Transfers = ({ rows }) => html`
     rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
       html`<${Link} view="request" id=${row.body.requestId}>${time(row.createdAt)}<//>`,
       html`<${Badge} kind="warn">${(row.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", ")}<//>`,
-      html`<${Money} of=${row.body.receivedAmount ?? row.body.amount} currency=${row.body.receivedAmount ? row.body.paymentCurrency : row.body.currency} />`,
+      moneyOf(row.body),
       html`<${Name} of=${row.body.reference ?? t("none")} />`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
       row.isReturned ? html`<${Badge} kind="good">${t("refunded")}<//>`
         : isOnlyLate(row) ? t("mispayments.counts") : html`<${TransferChoices} of=${row.body} />`,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.accounts.members.rules import UNKNOWN_INVITATION
 from tests.fakes.wallets import evm_wallet
 from tests.support.client import Api, Reply
 from tests.support.signed_in import Dashboard, by_email, by_wallet
@@ -26,6 +27,19 @@ def joined(api: Api, owner: Dashboard, role: str) -> Dashboard:
     assert api.request("POST", "/v1/auth/invitations/register", sent).status == 201
     signed_in = api.request("POST", "/v1/auth/login", {"email": email, "password": "correct horse"})
     return Dashboard(api, signed_in.headers["set-cookie"].split(";")[0].partition("=")[2])
+
+
+def test_who_follows_an_invitation_that_waits_for_approval_reads_that_it_may(api: Api) -> None:
+    """From the second person on who may approve, invitations wait; their link is shown at once."""
+    owner = by_email(api)
+    joined(api, owner, "support")
+    joined(api, owner, "admin")
+    asked = invited(owner, role="finance", email="eve@shop.example")
+    assert asked.status == 202 and asked.json["pendingChange"]["operation"] == "invite"
+    sent = {"secret": asked.json["result"]["secret"], "password": "correct horse"}
+    refused = api.request("POST", "/v1/auth/invitations/register", sent)
+    assert (refused.status, refused.message) == (404, UNKNOWN_INVITATION)
+    assert "or waits for approval" in refused.message
 
 
 def test_two_people_share_an_account_until_one_is_removed(api: Api) -> None:

@@ -23,10 +23,10 @@ def ann(stack: Stack, new_person: NewPerson) -> Person:
 
 
 def joined(owner: Person, person: Person, email: str, role: str) -> Person:
-    """The person, invited by the owner and signed in."""
-    made = owner.call("POST", "/v1/invitations", {"role": role, "email": email})
+    """The person, invited by the owner and signed in. Once a second person may approve, an invitation waits (202)."""
+    made = owner.call("POST", "/v1/invitations", {"role": role, "email": email}, 201)
     person.email = email
-    person.call("POST", "/v1/auth/invitations/register", {"secret": (made.get("result") or made)["secret"], "password": PASSWORD}, 201)
+    person.call("POST", "/v1/auth/invitations/register", {"secret": made["secret"], "password": PASSWORD}, 201)
     return person.sign_in()
 
 

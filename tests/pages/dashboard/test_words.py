@@ -189,16 +189,45 @@ def test_home_says_which_payments_failed_and_why_but_not_what_was_voided(opened:
         event("payment.failed", failureReason="chain_reorganization"), event("payment.failed", failureReason="Bridge of <b> is down"),
         event("payment.failed", failureReason="Insufficient token balance", recurringPayment={"id": "R1"}),
         event("payment.failed", failureReason="voided"), event("payment.failed", failureReason=None, x=1), old,
-        event("payment.failed", failureReason="bounced", offrampId="o1"),
+        event("payment.failed", failureReason="bounced", offrampId="o1"), {**old, "body": event("", offrampId="o1")["body"]},
     ]  # fmt: skip
-    answers = {**EMPTY, "read_account": {}, "list_events": {"events": events, "nextCursor": None}, "list_requests": POPULATED["list_requests"]}
-    found = needing(opened("", answers))
-    assert found[:5] == [
+    found = needing(opened("", {**EMPTY, "read_account": {}, "list_events": {"events": events, "nextCursor": None}}))
+    assert found == [
         "A payment of 14 USDC failed: the chain has removed it (01ab)", "A payment of 14 USDC failed: Bridge of <b> is down (01ab)",
         "A recurring payout is paused, as its payment of 14 USDC failed: the payer has too little (01ab)",
-        "A payment of 14 USDC failed: no reason was given (01ab)", "148.5 USDC-base did not reach the bank account (INV-2038)",
+        "A payment of 14 USDC failed: no reason was given (01ab)", "14 USDC did not reach the bank account: the bank has sent it back (01ab)",
     ]  # fmt: skip
-    assert found[5] == "Too little was paid: 60 of 134.5 USDC-base (desk, oak, 2 pieces)"
+
+
+def test_home_counts_the_failed_payments_that_it_does_not_show_as_no_view_lists_them(opened: Opened) -> None:
+    """Those that were to reach a bank account are of 30 days, others of a week."""
+    events = [event("payment.failed", failureReason="expired", x=number) for number in range(6)]
+    aged = [{**event("payment.failed", offrampId=f"o{days}"), "createdAt": ago(days * 86_400)} for days in (29, 31)]
+    page = opened("", {**EMPTY, "read_account": {}, "list_events": {"events": [*events, *aged], "nextCursor": None}})
+    assert len(needing(page)) == 5
+    expect(page.locator("[aria-labelledby=attention] li").last).to_have_text("and 2 more that failed")
+    assert axe_findings(page) == []
+
+
+def test_the_first_load_is_at_most_fifteen_requests_when_everything_needs_attention(opened: Opened) -> None:
+    """A payment that was not as asked for asks for the refunds as well."""
+    events = [event("payment.unexpected", labels=["duplicate"]), event("payment.failed", offrampId="o1")]
+    asked = list[str]()
+    page = opened("", {**POPULATED, "list_events": {"events": events, "nextCursor": None}})
+    page.on("request", lambda each: None if each.url.startswith("data:") else asked.append(each.url))
+    page.reload()
+    page.locator(".loading").first.wait_for(state="detached")
+    expect(page.get_by_text("did not reach the bank account")).to_have_count(1)
+    expect(page.get_by_text("when nothing was owed any more")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Newest payments")).to_be_visible()
+    assert any("payment.refunded" in each for each in asked)
+    assert len(asked) <= 15, asked
+
+
+def test_mispayments_shows_both_currencies_of_a_payment_that_was_converted(opened: Opened) -> None:
+    paid = event("payment.unexpected", labels=["duplicate"], receivedAmount="15.5", currency="EUR")
+    rows = opened("mispayments", {**EMPTY, "list_events": {"events": [paid], "nextCursor": None}}).locator("[aria-labelledby=transfers] tbody tr")
+    expect(rows.locator("td").nth(2)).to_have_text("15.5 USDC (counts as 14 EUR)")
 
 
 @pytest.mark.parametrize("width", [320, 1280])
