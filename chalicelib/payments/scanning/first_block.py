@@ -1,10 +1,9 @@
 """Where the reading of a network begins."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from chalicelib.chains.nodes.agreement import TooFewNodes, agree, read_agreed_head
+from chalicelib.chains.nodes.agreement import agree, read_agreed_head
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.scanning import rules
 from chalicelib.payments.scanning.records import Cursor
@@ -20,14 +19,14 @@ _CLOCKS_DIFFER_BY = timedelta(minutes=10)
 
 def first_cursor(services: Services, chain: "Chain", facts: "Network", head: int, confirmations: int) -> Cursor:
     """The cursor of a network that was never read: before every payment of its first request, or, if it has none, one
-    range before the newest confirmed block. All nodes that answer have to say the same: one of several could have
-    payments passed over for ever. `head` is the newest block that one node has.
+    range before the newest confirmed block. All nodes that answer have to say the same, and of several at least two:
+    one alone could have payments passed over for ever, so that the first reading waits, however long others are silent.
+    `head` is the newest block that one node has.
 
-    Up to about 50 calls to each node, the older the first request the more. Raises NodesDisagree, and ChainUnavailable
-    if no node has the blocks of that time.
+    Up to about 50 calls to each node, the older the first request the more. Raises NodesDisagree, TooFewNodes, and
+    ChainUnavailable if no node has the blocks of that time.
     """
-    with suppress(TooFewNodes):  # the others are dead
-        head = min(head, read_agreed_head(chain).value)
+    head = min(head, read_agreed_head(chain).value)
     cursor = rules.first_cursor(facts.name, head, confirmations, facts.log_range)
     first = request_store.first_request(services.store, facts.name)
     if first is not None:
@@ -51,7 +50,4 @@ def _block_before(chain: "Chain", instant: datetime, newest: int, within: int) -
 
 
 def _time(chain: "Chain", number: int) -> datetime:
-    try:
-        return agree(chain, lambda node: node.block_facts([number])[number].time).value
-    except TooFewNodes:
-        return chain.block_facts([number])[number].time
+    return agree(chain, lambda node: node.block_facts([number])[number].time).value

@@ -18,7 +18,7 @@ from chalicelib.payments.scanning.first_block import first_cursor
 from chalicelib.platform.services import Services
 from tests.bench.calls import counted
 from tests.fakes.chain import FakeChain, FakeChains
-from tests.fakes.lying_node import Liar, served_beside
+from tests.fakes.lying_node import Liar, Silent, served, served_beside
 from tests.fakes.world import START, World, draft, in_process_aws
 
 
@@ -90,6 +90,27 @@ def test_no_node_of_two_has_payments_passed_over_by_where_the_reading_begins(
         world.scan()
     world.services = alone
     for _ in range(5):
+        world.scan()
+    assert world.load(payment).link.status is LinkStatus.COMPLETED
+
+
+@pytest.mark.parametrize("lie", [a_day_earlier, far_ahead])
+def test_nor_does_one_beside_a_silent_one_for_however_long(world: World, lie: Callable[[FakeChain], Liar]) -> None:
+    payment = world.create_link(fee_percentage=None, fee_address=None)
+    world.advance(1)
+    world.chain.pay(payment.requests[0])
+    pass_time(world, 9000)
+    liar, other = lie(world.chain), Silent(world.chain)
+    alone = world.services
+    world.services = served(alone, "sepolia", liar, other)
+    for _ in range(3):
+        with suppress(ChainUnavailable):
+            world.scan()
+        pass_time(world, alone.settings.silent_nodes_seconds)
+    liar.answers.clear()
+    other.is_down = False
+    pass_time(world, 600)  # a node that failed is asked last for a while
+    for _ in range(8):
         world.scan()
     assert world.load(payment).link.status is LinkStatus.COMPLETED
 

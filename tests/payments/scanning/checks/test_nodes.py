@@ -128,9 +128,12 @@ def test_a_node_that_fails_within_a_tick_is_asked_last_by_the_next_one(twins: Tw
 
 
 def test_a_node_of_another_chain_is_not_read(twins: Twins) -> None:
+    twins.tick()
+    before = twins.cursor.scanned_to
     twins.first.chain = TimedChain("base", twins.world.clock)
     twins.tick()
     assert twins.cursor.newest is not None
+    assert twins.cursor.scanned_to > before
     assert twins.cursor.newest.hash == twins.chain.blocks[twins.cursor.scanned_to].hash
 
 
