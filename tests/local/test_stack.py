@@ -16,6 +16,7 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
+from playwright.sync_api import expect
 
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,
@@ -31,6 +32,7 @@ from infra.local.setup import find_browser
 from tests.local.copies import copy_of_the_project, with_what_setup_makes
 from tests.local.running import SHARED, SharedStack, description, end, start
 from tests.support.patience import milliseconds, patience, wait_for
+from tests.support.rehearsed import rehearsed
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group(SHARED)
@@ -143,6 +145,20 @@ class TestARunningStack:
         clients = requests.get(f"{url}/v1/client-ids", headers=session, timeout=patience()).json()
         assert {found["client_id"], found["orchestrator_client_id"]} <= {each["clientId"] for each in clients}
 
+    @rehearsed
+    def test_lets_its_user_in_at_the_dashboard(self, found: dict[str, Any]) -> None:
+        """With what its description says and a browser, nothing else."""
+        with running_browser() as browser:
+            page = browser.new_page(locale="en")
+            page.goto(found["dashboard_url"])
+            page.get_by_label("E-mail address", exact=True).fill(found["email"])
+            page.get_by_label("Password", exact=True).fill(found["password"])
+            page.get_by_role("button", name="Sign in", exact=True).click()
+            expect(page.get_by_role("heading", level=1)).to_have_text("Home")
+            expect(page.locator(".person summary")).to_be_visible()
+            page.get_by_role("link", name="API keys", exact=True).click()
+            expect(page.locator("main")).to_contain_text(found["api_key"][:8])
+
     def test_lets_its_wallets_in(self, found: dict[str, Any]) -> None:
         evm, tron = Account.from_key(found["wallet"]), Account.from_key(found["tron_wallet"])
         assert signed_in(found["base_url"], evm.address, lambda text: personal(evm, text))
@@ -250,10 +266,13 @@ def test_after_a_kill_the_demo_holds_on_the_same_state_and_ends_with_a_link_that
     demo = start(project, "infra.local.demo", PORT=str(port), KIND="safe,tron")
     try:
         assert description(project, demo) == before
-        output = read_until(demo, "private key")
+        output = read_until(demo, "sign in")
         assert "Every step held" in output
         assert len(deliveries(output)) == 3 * (1 + 3)
-        link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in output.splitlines()[-3:])
+        *to_pay, _, dashboard, credentials_there = output.splitlines()[-6:]
+        link, network, key = (re.split(r"  +", line.strip(), maxsplit=1)[1] for line in to_pay)
+        assert re.split(r"  +", dashboard.strip()) == ["dashboard", before["dashboard_url"]]
+        assert re.split(r"  +", credentials_there.strip()) == ["sign in", f"{before['email']}, {before['password']}"]
         chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
         assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
         pay_in_a_browser(link, Payer(url, key.split()[0]))

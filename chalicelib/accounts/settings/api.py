@@ -11,5 +11,4 @@ def read_account(call: Call[None, None]) -> AccountAnswer:
 
 
 def change_account(call: Call[ChangeAccount, None]) -> AccountAnswer:
-    session = call.caller.signed_in.session
-    return AccountAnswer.of(flows.change(call.services, call.actor, session, call.body.settings()))
+    return AccountAnswer.of(flows.change(call.services, call.actor, call.caller.signed_in, call.body.settings()))

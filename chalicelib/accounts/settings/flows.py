@@ -7,11 +7,12 @@ from typing import TypedDict
 from chalicelib.base.errors import Conflict, NotFound
 from chalicelib.platform.access.audit import rules as audit
 from chalicelib.platform.access.audit.records import Actor
+from chalicelib.platform.access.callers import Member
 from chalicelib.platform.access.credentials import store as credential_store
 from chalicelib.platform.access.credentials.records import Account
 from chalicelib.platform.access.people.records import Role
 from chalicelib.platform.access.people.roles import SCOPES_OF
-from chalicelib.platform.access.sessions.records import Session
+from chalicelib.platform.access.presence import ProofRequired, second_factors_of
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import store as relayer_store
@@ -50,15 +51,19 @@ def networks_low_on_gas(services: Services, role: Role) -> list[str] | None:
 
 
 @retry_conflicts(20)  # every change of a member writes the account, too
-def change(services: Services, actor: Actor, session: Session, settings: AccountSettings) -> Account:
+def change(services: Services, actor: Actor, member: Member, settings: AccountSettings) -> Account:
     """Changes settings. One read, one transaction; none if nothing differs.
 
-    Raises NotFound, and Conflict if a second factor is to be demanded by a session that has none itself.
+    Raises NotFound. If a second factor is to be demanded by a session that has none itself, raises ProofRequired where
+    the person can give one, else Conflict.
     """
     account = read(services, actor.account_id)
     changed = replace(account, **settings)
-    if changed.requires_second_factor and not session.has_second_factor:
-        raise Conflict("Prove your presence by a passkey first: your own session has no second factor")
+    if changed.requires_second_factor and not member.session.has_second_factor:
+        if proofs := second_factors_of(member):
+            message = "Your own session has no second factor: prove your presence by a passkey or a wallet"
+            raise ProofRequired(message, "presence_required", proofs)
+        raise Conflict("Add a passkey and prove your presence by it first: your own session has no second factor")
     if account.has_approvals is None and not changed.has_approvals:
         changed = replace(changed, has_approvals=None)  # nothing to switch off: two people still find them on
     if changed == account:

@@ -26,7 +26,7 @@ function Branding({ id }) {
   }, [id]);
   return html`
     <p><${Link} view="clients">${t("back.clients")}<//></p>
-    <${Loaded} of=${loaded}>
+    <${Loaded} of=${loaded} title=${t("nav.branding")}>
       ${(/** @type {any} */ { client, branding, domain }) => client === null ? html`<${Title}>${t("nav.branding")}<//><${Empty} title=${t("unknown.title")} text=${t("unknown.text")} />` : html`
         <${Title}>${t("branding.of", { name: client.label })}<//>
         <${Editor} key=${branding?.updatedAt ?? ""} path=${`${path}/branding`} client=${client} of=${branding} again=${loaded.again} />

@@ -31,10 +31,11 @@ export function useLoad(load, deps, keeps = false) {
   return { data: dataOf(state), problem: isMine(state) ? state.problem : undefined, again: () => again((/** @type {number} */ before) => before + 1) };
 }
 
-/** @param {any} props Shows what `of` (useLoad) has: a problem with a way on, that it is loading, or the children. */
-export function Loaded({ of, children }) {
+/** @param {any} props Shows what `of` (useLoad) has: a problem with a way on, that it is loading, or the children. `title` heads a view until its children do. */
+export function Loaded({ of, title, children }) {
   const { data, problem, again } = of;
   return html`
+    ${title && data === undefined && html`<${Title}>${title}<//>`}
     ${problem && html`<${Failure} problem=${problem} again=${again} />`}
     ${data === undefined ? !problem && html`<p class="loading" role="status">${t("loading")}</p>` : children(data)}
   `;

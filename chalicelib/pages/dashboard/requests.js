@@ -113,7 +113,7 @@ function Request({ id }) {
   useLook(told.again, untold.length && !told.problem ? pause(Math.max(...untold), Date.now()) : null, [told.data, told.problem]);
   return html`
     <p><${Link} view="requests">${t("back.requests")}<//></p>
-    <${Loaded} of=${loaded}>
+    <${Loaded} of=${loaded} title=${t("nav.requests")}>
       ${(/** @type {any} */ { request, link, transfers, isTruncated, held }) => html`
         <${Title} actions=${html`<${State} of=${request.status} /><${Duplicate} request=${request} link=${link} />`}>${`${amount(request.requestAmount)} ${request.invoiceCurrency}`}<//>
         <p class="visually-hidden" role="status">${word("status", request.status)}</p>

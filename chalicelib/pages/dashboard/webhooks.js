@@ -94,8 +94,8 @@ function Webhook({ id }) {
   };
   return html`
     <p><${Link} view="webhooks">${t("back.webhooks")}<//></p>
-    <${Loaded} of=${loaded}>
-      ${(/** @type {any} */ webhook) => webhook === null ? html`<${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
+    <${Loaded} of=${loaded} title=${t("nav.webhooks")}>
+      ${(/** @type {any} */ webhook) => webhook === null ? html`<${Title}>${t("nav.webhooks")}<//><${Empty} title=${t("webhook.gone")} text=${t("unknown.text")} />` : html`
         <${Title}>${clean(webhook.url)}<//>
         <p class="hint">${t("webhook.receives")} <${Name} of=${webhook.events.join(", ")} /></p>
         ${webhook.roleArn && html`<p class="hint">${t("webhook.role")}: <${Name} of=${webhook.roleArn} /> · sts:ExternalId: <${Name} of=${webhook.externalId} /></p>`}

@@ -26,11 +26,10 @@ class ProofRequired(Forbidden):
 def check_second_factor(member: Member) -> None:
     """Raises ProofRequired if the account demands a second factor and the session has a password alone."""
     if member.account.requires_second_factor and not member.session.has_second_factor:
-        proofs = tuple(each for each in proofs_of(member) if each is not PresenceProof.PASSWORD)
         raise ProofRequired(
             "This account demands a second factor: prove your presence by a passkey or a wallet, or add a passkey",
             "second_factor_required",
-            proofs,
+            second_factors_of(member),
         )
 
 
@@ -63,6 +62,11 @@ def proofs_of(member: Member, *, changes_sign_in: bool = False) -> tuple[Presenc
         PresenceProof.PASSWORD: person.password_hash is not None and password_counts(member, changes_sign_in),
     }
     return tuple(proof for proof, is_possible in can.items() if is_possible)
+
+
+def second_factors_of(member: Member) -> tuple[PresenceProof, ...]:
+    """The proofs that the person can give and that make a second factor of the session, the strongest first."""
+    return tuple(each for each in proofs_of(member) if each is not PresenceProof.PASSWORD)
 
 
 def has_wallet(person: Person) -> bool:

@@ -354,11 +354,14 @@ def test_where_a_second_factor_is_demanded_a_password_alone_opens_nothing_until_
     member, token = signed_in(world)
     actor = Actor(member.session.account_id, "person:x", "203.0.113.7", "r")
     with pytest.raises(Conflict, match="your own session has no second factor"):
-        settings.change(world.services, actor, member.session, {"requires_second_factor": True})
+        settings.change(world.services, actor, member, {"requires_second_factor": True})
     key, passkey = registered(world, member)
+    with pytest.raises(ProofRequired) as demanded:
+        settings.change(world.services, actor, as_now(world, token), {"requires_second_factor": True})
+    assert (demanded.value.code, demanded.value.proofs) == ("presence_required", (PresenceProof.PASSKEY,))
     proof = authenticator.get(key, flows.ask_to_prove(world.services, member), ORIGIN)
-    session = flows.prove(world.services, member, proof, acting(member))
-    settings.change(world.services, actor, session, {"requires_second_factor": True})
+    flows.prove(world.services, member, proof, acting(member))
+    settings.change(world.services, actor, as_now(world, token), {"requires_second_factor": True})
     check_second_factor(as_now(world, token))
     by_password = caller(world.services, _token_of(world)).signed_in
     with pytest.raises(ProofRequired) as refusal:
@@ -391,7 +394,7 @@ def test_somebody_without_a_passkey_may_add_the_first_one_where_it_is_demanded(w
     member, token = signed_in(world)
     actor = Actor(member.session.account_id, "person:x", "203.0.113.7", "r")
     wallet = caller(world.services, by_wallet(world)).signed_in
-    settings.change(world.services, actor, wallet.session, {"requires_second_factor": True})
+    settings.change(world.services, actor, wallet, {"requires_second_factor": True})
     ann = as_now(world, token)
     with pytest.raises(ProofRequired):
         check_second_factor(ann)

@@ -73,14 +73,21 @@ def test_a_passkey_and_a_wallet_are_removed(stack: Stack, new_person: NewPerson)
 
 
 @rehearsed
-def test_a_second_factor_is_demanded(new_person: NewPerson) -> None:
+def test_a_second_factor_is_demanded_by_a_session_that_gives_one_when_it_is_asked(new_person: NewPerson) -> None:
     ann = with_authenticator(new_person().register())
+    demanded = shown(ann, "/account").page.get_by_label("Demand a passkey or wallet beside passwords")
+    demanded.check()
+    ann.page.get_by_role("button", name="Save").first.click()
+    ann.sees("Add a passkey and prove your presence by it first")
+    expect(demanded).to_be_checked()
     ann.at("/security").fill("Name of the device", "Laptop").click("Add a passkey")
     expect(ann.page.get_by_role("row", name="Laptop")).to_be_visible()
-    ann.call("POST", "/v1/auth/logout")  # a session of a password alone may not demand more than it has
-    ann.at().click("Use a passkey").heading("Home")
-    shown(ann, "/account").page.get_by_label("Demand a passkey or wallet beside passwords").check()
+    ann.call("POST", "/v1/auth/logout")
+    ann.sign_in()
+    shown(ann, "/account")
+    demanded.check()
     ann.page.get_by_role("button", name="Save").first.click()
-    ann.sees("Saved.")
+    ann.sees("Is it you?").click("Use a passkey").sees("Saved.")
+    expect(ann.page.get_by_role("dialog")).to_have_count(0)
     assert ann.call("GET", "/v1/account")["requireSecondFactor"] is True
     audited(ann, "account.updated")

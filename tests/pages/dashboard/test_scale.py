@@ -1,5 +1,6 @@
 """A list of 100,000 payments opens with the calls of one of 10; and what the dashboard says while the API does not answer."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -15,10 +16,21 @@ from tests.pages.dashboard.test_views import VIEWS, shown
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
 from tests.support.client import item
+from tests.support.rehearsed import rehearsed
 from tests.support.stored_transfers import store_payment
 
 pytestmark = pytest.mark.xdist_group("browser")
 FEW, MANY = 10, 100_000
+SILENT = ("/payouts", "/no-such-view")
+"""Views that read nothing: a field for the wallet, and a sentence."""
+
+
+def details(person: Person) -> list[str]:
+    """Views of single things: a request, a webhook, and the branding of a client id."""
+    request_id = person.call("POST", "/v2/secure-payments", {"requests": [item()]}, 201)["requestIds"][0]
+    webhook = person.call("POST", "/v1/webhook", {"url": "http://127.0.0.1:9999/hook"}, 201)["id"]
+    client = person.call("POST", "/v1/client-ids", {"label": "Shop", "allowedDomains": []}, 201)["id"]
+    return [f"/request/{request_id}", f"/webhook/{webhook}", f"/branding/{client}"]
 
 
 def store_copies(person: Person, count: int) -> None:
@@ -95,15 +107,32 @@ def test_every_view_says_that_the_api_does_not_answer_and_goes_on_when_it_does(
 
     person.page.route("**/v1/**", answer)
     person.page.route("**/v2/**", answer)
-    for path in VIEWS:
-        if path in ("/payouts", "/no-such-view"):  # a field for the wallet and a sentence, which read nothing
-            continue
+    for path in (*(each for each in VIEWS if each not in SILENT), *details(person)):
         is_down[0] = True
         person.at(path).sees(said)
         is_down[0] = False
         person.page.evaluate("[...document.querySelectorAll('.note.bad button')].forEach((each) => each.click())")
         expect(person.page.locator(".note.bad, .loading")).to_have_count(0)
         assert said not in person.page.inner_text("main"), path
+
+
+@rehearsed
+def test_every_view_has_its_frame_and_title_while_the_api_is_slow(stack: Stack, new_person: NewPerson) -> None:
+    """It says that it loads, until what it waits for has come. In the session of a wallet, as above."""
+    person, waiting, is_slow = new_person(signing(Purse(stack.chain, "Ann's wallet"))), list[Route](), [False]
+    person.at().click("Use Ann's wallet").heading("Home")
+    person.page.route(re.compile("/v[12]/(?!auth/me$)"), lambda route: waiting.append(route) if is_slow[0] else route.continue_())
+    for path in (*(each for each in VIEWS if each not in SILENT), *details(person)):
+        is_slow[0] = True
+        person.at(path).sees("Loading…")
+        heading = person.page.get_by_role("heading", level=1)
+        expect(heading, path).to_have_text(re.compile(r"\S"))
+        expect(person.page, path).to_have_title(re.compile(f"^{re.escape(heading.inner_text())} · "))
+        expect(person.page.get_by_role("navigation"), path).to_be_visible()
+        is_slow[0] = False
+        while waiting:
+            waiting.pop().continue_()
+        expect(person.page.locator(".note.bad, .loading"), path).to_have_count(0)
 
 
 def test_a_slow_api_blocks_nothing(new_person: NewPerson) -> None:

@@ -18,7 +18,7 @@ from chalicelib.mail import store as mail_store
 from chalicelib.mail.rules import owner_of
 from chalicelib.webhooks.deliveries import store as delivery_store
 from chalicelib.webhooks.deliveries.flows import deliver, fail
-from tests.fakes.world import PAYEE, PREFIX
+from tests.fakes.world import PAYEE, PREFIX, WALLET
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import PASSWORD, NewPerson, Person
 from tests.pages.dashboard.test_sign_in import fill_payment, signing
@@ -241,6 +241,54 @@ def test_all_failed_deliveries_since_a_time_are_sent_again(new_person: NewPerson
     person.page.route("**/redeliver", answer)
     person.fill("Failed since", "2026-03-15T10:00").click("Send all again").sees("107 deliveries will be sent again")
     assert [set(each) for each in sent] == [{"since"}, {"since", "cursor"}]
+
+
+def test_what_failed_since_a_time_goes_to_the_receiver_again_and_a_webhook_is_deleted(stack: Stack, new_person: NewPerson) -> None:
+    person = new_person().register()
+    with receiver(500, 500, 204) as url:
+        webhook = person.call("POST", "/v1/webhook", {"url": url}, 201)["id"]
+
+        def deliveries() -> Any:
+            return person.call("GET", f"/v1/webhook/{webhook}/deliveries")["deliveries"]
+
+        def attempt() -> list[tuple[str, list[int]]]:
+            """As workers do that take them from the queue; the state of each, and what the receiver said to its attempts."""
+            ids = [each["id"] for each in deliveries()]
+            with stack.lock:
+                for each in ids:
+                    deliver(running(), each, 0, in_slow_lane=True)
+            return [(each["state"], [made["status"] for made in each["attempts"]]) for each in deliveries()]
+
+        for _ in range(2):
+            person.call("POST", "/v1/webhook/test", {"eventType": "payment.confirmed", "webhookId": webhook}, 201)
+        assert attempt() == [("pending", [500])] * 2
+        ids = [each["id"] for each in deliveries()]
+        with stack.lock:  # their last attempts
+            for each in ids:
+                attempted = delivery_store.find_delivery(running().store, each)
+                assert attempted is not None and fail(running(), attempted)
+        person.at(f"/webhook/{webhook}").fill("Failed since", "2026-01-01T00:00").click("Send all again").sees("2 deliveries will be sent again")
+        assert attempt() == [("delivered", [500, 204])] * 2
+    person.click("Delete").sees(url).page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    person.sees("no such webhook")
+    assert person.call("GET", "/v1/webhook") == []
+
+
+@pytest.mark.parametrize("fiat", ["USD", "EUR"])
+def test_an_amount_in_dollars_or_euros_is_asked_for_by_the_form(new_person: NewPerson, fiat: str) -> None:
+    person = fill_payment(new_person().register().at("/create")).choose("Amount in", fiat).sees(f"12.5 {fiat}").sees("fUSDC")
+    person.click("Create link").sees("The link is ready")
+    (made,) = person.call("GET", "/v2/request?cursor=")["requests"]
+    assert (made["amount"], made["invoiceCurrency"], made["paymentCurrency"]) == ("12.5", fiat, "fUSDC-sepolia")
+
+
+def test_a_payout_is_asked_for_by_the_form(new_person: NewPerson) -> None:
+    person = new_person().register().at("/create?kind=payout").choose("Token", "fUSDC-sepolia")
+    person.fill("Recipient", PAYEE).fill("Amount", "3.5").fill("Wallet that pays it", WALLET).fill("Reference", "RENT")
+    person.click("Create link").sees("The link is ready")
+    person.at(f"/payouts?walletAddress={WALLET}").sees("RENT").sees("3.5 fUSDC-sepolia")
+    (made,) = person.call("GET", f"/v2/request?walletAddress={WALLET}&securePaymentFlow=outgoing&cursor=")["requests"]
+    assert (made["amount"], made["payee"], made["payer"]) == ("3.5", PAYEE, WALLET)
 
 
 def test_a_key_is_shown_once_and_revoked_by_its_name(new_person: NewPerson) -> None:
