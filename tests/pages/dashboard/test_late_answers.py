@@ -63,7 +63,8 @@ def test_nothing_is_made_for_somebody_else_while_it_is_unknown_who_is_signed_in(
     expect(person.page.get_by_label("Reference", exact=True)).to_have_value("INV-7")
     assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
     person.page.unroute_all()
-    person.click("Create link").heading("Home").sees(other.email)
+    person.page.evaluate("document.querySelector('form .action')?.click()")  # unless the page starts anew by itself
+    person.heading("Home").sees(other.email)
     assert other.call("GET", "/v2/secure-payments")["securePayments"] == []
 
 
