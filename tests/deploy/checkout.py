@@ -11,7 +11,8 @@ from infra.configuration import ROOT
 from infra.deploy import quick_waiters
 from infra.local.cloud import Cloud
 
-_SETUP = "infra/local/setup.py"
+_SETUP = ("infra/local/setup.py", "infra.documents.derived")
+"""What every command of the Makefile runs first, the second one where a document is newer than what is made of it."""
 
 
 class Checkout:
@@ -39,7 +40,7 @@ class Checkout:
         listed = subprocess.run(
             ["make", "--no-print-directory", "-n", *arguments.split()], cwd=self.folder, capture_output=True, text=True, check=True
         )
-        (command,) = [line for line in listed.stdout.splitlines() if _SETUP not in line]
+        (command,) = [line for line in listed.stdout.splitlines() if not any(each in line for each in _SETUP)]
         return self.run(command, typed, status)
 
     def run(self, command: str, typed: str = "", status: int = 0) -> str:
