@@ -12,11 +12,17 @@ export function isReturned({ body, createdAt }, refunds) {
 }
 
 /** @param {any} body What was moved, and what it counts for if that is in another currency. */
-export function moneyOf({ amount: value, currency, receivedAmount, convertedAmountSource, paymentCurrency }) {
-  const [counted, moved] = [`${amount(value)} ${clean(currency)}`, receivedAmount ?? convertedAmountSource];
-  if (!moved) return counted;
-  const whole = `${amount(moved)} ${clean(paymentCurrency)}`;
-  return currency === paymentCurrency || !Number(value) ? whole : t("attention.counts", { moved: whole, counted });
+export function amountsOf({ amount: value, currency, receivedAmount, convertedAmountSource, paymentCurrency }) {
+  const moved = receivedAmount ?? convertedAmountSource;
+  if (!moved) return { of: value, currency, counted: null };
+  return { of: moved, currency: paymentCurrency, counted: currency !== paymentCurrency && Number(value) ? `${amount(value)} ${clean(currency)}` : null };
+}
+
+/** @param {any} body The same in words. */
+export function moneyOf(body) {
+  const { of, currency, counted } = amountsOf(body);
+  const moved = `${amount(of)} ${clean(currency)}`;
+  return counted ? t("attention.counts", { moved, counted }) : moved;
 }
 
 /** @param {any} event What was not as asked for, by the first of its labels, and its other labels. */

@@ -6,7 +6,7 @@ import { call, may, query } from "./api.js";
 import { Link } from "./route.js";
 import { Accept, Rest } from "./partial_payments.js";
 import { RefundRequest, SignedRefund } from "./refunds.js";
-import { isOnlyLate, moneyOf } from "./attention.js";
+import { amountsOf, isOnlyLate, moneyOf } from "./attention.js";
 import { readUnreturned } from "./payment_rows.js";
 import { Badge, Dialog, Hash, Loaded, Money, Name, Pages, Table, Title, useLoad } from "./components.js";
 
@@ -107,7 +107,7 @@ const Transfers = ({ rows }) => html`
     rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
       html`<${Link} view="request" id=${row.body.requestId}>${time(row.createdAt)}<//>`,
       html`<${Badge} kind="warn">${(row.body.labels ?? []).map((/** @type {string} */ label) => word("label", label)).join(", ")}<//>`,
-      moneyOf(row.body),
+      amountsOf(row.body).counted ? moneyOf(row.body) : html`<${Money} ...${amountsOf(row.body)} />`,
       html`<${Name} of=${row.body.reference ?? t("none")} />`, html`<${Hash} of=${row.body.txHash} network=${row.body.network} />`,
       row.isReturned ? html`<${Badge} kind="good">${t("refunded")}<//>`
         : isOnlyLate(row) ? t("mispayments.counts") : html`<${TransferChoices} of=${row.body} />`,
