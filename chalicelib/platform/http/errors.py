@@ -5,7 +5,7 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
-from chalicelib.base.errors import ServiceError, ValidationFailed
+from chalicelib.base.errors import ChangedMeanwhile, ServiceError, ValidationFailed
 from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.access.sessions.rules import SignedInAsAnother
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
@@ -29,6 +29,11 @@ def details_of(error: ServiceError) -> dict[str, Any]:
 @details_of.register
 def _(error: PaymentsStopped) -> dict[str, Any]:
     return {"code": "payments_stopped"}
+
+
+@details_of.register
+def _(error: ChangedMeanwhile) -> dict[str, Any]:
+    return {"code": "changed_meanwhile"}
 
 
 @details_of.register

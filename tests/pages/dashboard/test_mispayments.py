@@ -133,6 +133,24 @@ def test_home_says_how_many_more_of_a_kind_there_are_and_leads_to_them(stack: St
     person.click("and 1 more in Mispayments", "link").heading("Mispayments")
 
 
+def test_home_gives_a_number_only_of_what_it_has_read(stack: Stack, new_person: NewPerson) -> None:
+    """It reads 100 of a kind, and 1,000 refunds."""
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    events.at -= timedelta(hours=3)
+    for number in range(101):
+        events.of("payment.unexpected", requestId=f"01INV-{number}", labels=["duplicate"], receivedAmount="5")
+    for number in range(101):
+        events.of("payment.failed", requestId=f"01INV-{number}", failureReason="expired")
+    events.of("payment.refunded", requestId="01INV-100", refundAmount="5")
+    shown(person, "").sees("and 95 or more that failed")
+    found = attention(person)
+    assert "and 94 or more in Mispayments" in found and len(found) == 11
+    page = {"events": [], "nextCursor": "more"}
+    person.page.route("**/v1/webhook/events?kind=payment.refunded*", lambda route: route.fulfill(json=page))
+    assert "there may be more in Mispayments" in attention(person)
+
+
 def test_home_leads_to_all_requests_that_are_paid_in_part(new_person: NewPerson) -> None:
     person = new_person().register()
     row = {"amount": "12.5", "invoiceCurrency": "fUSDC-sepolia", "paidAmount": "5", "status": "partially_paid", "createdAt": "2026-03-01T00:00:00Z"}
