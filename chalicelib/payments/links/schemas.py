@@ -268,7 +268,7 @@ class SecurePaymentFound(Output):
     redirectUrl: str | None
     redirectLabel: str | None
     completedAt: str | None
-    payerAddress: str | None
+    payerAddress: str | None = Field(description="Always null: each request says who has paid it")
     payerKytResults: list[dict[str, Any]]
     payeeKytResults: list[dict[str, Any]]
     destination: DestinationAnswer | None = Field(description="null for payouts, and where the payees are several")

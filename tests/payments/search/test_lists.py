@@ -93,7 +93,7 @@ def test_a_client_id_alone_learns_nothing_of_the_requests_of_links_by_totals_pag
             assert not any(each in text for each in hidden), "the place of a request has its id"
     first, second = read(limit=1), read(limit=1, offset=1)
     shown = [each["requestId"] for page in (first, second) for each in page["requests"]]
-    assert shown == [each.request_id for each in reversed(alone)]
+    assert shown == [each.request_id for each in sorted(alone, key=lambda each: each.listed_at, reverse=True)]
     assert [page["pagination"]["total"] for page in (first, second, read(offset=2))] == [2, 2, 2]
     assert second["pagination"]["hasMore"] is False
     assert (read(reference="INV-3")["pagination"]["total"], read(reference="INV-4")["pagination"]["total"]) == (1, 0)
