@@ -17,7 +17,6 @@ from tests.support.items import BATCH, PAYOUTS, payout
 from tests.support.running import running
 from tests.support.stored_links import complete
 
-
 _INSTANT = "must be an instant in UTC such as 2030-01-31T12:00:00Z"
 
 
