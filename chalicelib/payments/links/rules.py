@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from chalicelib.base.errors import BadRequest, Conflict
+from chalicelib.base.timestamps import iso
 from chalicelib.payments.links.errors import LinkAwaitingChain, LinkBeingSigned, LinkClosed, LinkCompleted, LinkLocked
 from chalicelib.payments.links.records import ASSEMBLY_TIME, Link, LinkStatus, PayableLink
 
@@ -34,11 +35,18 @@ def shown_status(status: LinkStatus) -> LinkStatus:
     return LinkStatus.PENDING if status is LinkStatus.AWAITING_CHAIN else status
 
 
+def check_expiry(expires_at: datetime, now: datetime, latest: datetime | None = None) -> None:
+    """Raises BadRequest unless it is in the future, and not after `latest`."""
+    if expires_at <= now:
+        raise BadRequest("expiresAt must be in the future")
+    if latest is not None and expires_at > latest:
+        raise BadRequest(f"expiresAt can be no later than {iso(latest)} with a client ID alone: send an API key")
+
+
 def with_expiry(payable: PayableLink, expires_at: datetime, now: datetime) -> Link:
     """The link with another expiry. Raises BadRequest unless that is in the future, Conflict for a commerce payment,
     whose times the escrow knows, and for a link that has ended."""
-    if expires_at <= now:
-        raise BadRequest("expiresAt must be in the future")
+    check_expiry(expires_at, now)
     if payable.commerce is not None:
         raise Conflict("The times of a commerce payment are part of its terms, which the escrow knows")
     status = status_at(payable.link, now)
