@@ -61,7 +61,7 @@ function sentence(status, body, headers) {
   if (status === 0) return t("problem.away");
   if (status === 429) return t("problem.limited", { seconds: headers?.get("retry-after") ?? "60" });
   const id = headers?.get("x-request-id");
-  if (status >= 500) return t(id ? "problem.service" : "problem.service.unnumbered", { id });
+  if (status >= 500 && !body?.code) return t(id ? "problem.service" : "problem.service.unnumbered", { id });
   const said = Array.isArray(body?.message) ? problems(body)[0]?.message : body?.message;
   const text = said === "Validation failed" ? (problems(body)[0]?.message ?? said) : (said ?? t("problem.odd"));
   return body?.code === "changed_meanwhile" ? t("problem.conflict") : text;

@@ -39,7 +39,7 @@ async function partlyPaid() {
 function firstOf(rows, view, values = {}, total = rows.length, isWhole = true) {
   const left = total - Math.min(rows.length, SHOWN);
   const count = isWhole ? "" : left > 0 ? ".least" : ".maybe";
-  const text = () => t(`attention.more${view ? "" : ".failed"}${count}`, { count: amount(String(left)), view: t(`nav.${view}`) });
+  const text = () => t(`attention.more${count}`, { count: amount(String(left)), view: t(view ? `nav.${view}` : "attention.of.failed") });
   const more = { key: `more ${view}`, text, view, values };
   return [...rows.slice(0, SHOWN), ...(left > 0 || !isWhole ? [more] : [])];
 }

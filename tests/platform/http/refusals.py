@@ -169,6 +169,13 @@ REFUSALS: dict[str, dict[str, str]] = {
         "names .* more than once": "JSON Schema counts an array's entries and does not compare these",
         "fit into one transaction": "the gas of the payments",
     },
+    "propose_to_safe": {
+        **_ADDRESS,
+        "nonce and signature are sent together": "null counts as left out",
+        "value is too large": "2^256",
+        "is not supported|has no Safe Transaction Service|has no contract|there is no Safe": "the settings, and the chain",
+        "signature: is not that of": "what was signed",
+    },
     "create_commerce_payment": {
         **_CHOICE,
         "There is no escrow|cannot be held": "the networks of the currencies",
