@@ -8,6 +8,7 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
+from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.errors import TronBatchRefused
@@ -80,8 +81,11 @@ def build_link(
     creator_wallet: str | None = None,
 ) -> PayableLink:
     """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
-    expires_at = draft.expires_at or now + terms.lifetime
-    check_expiry(expires_at, now, latest=now + terms.lifetime if owner.mode is Mode.CLIENT_ID else None)
+    latest = now + terms.lifetime
+    expires_at = draft.expires_at or latest
+    check_expiry(expires_at, now)
+    if owner.mode is Mode.CLIENT_ID and expires_at > latest:
+        raise BadRequest(f"expiresAt can be no later than {iso(latest)} with a client ID alone: send an API key")
     requested, family = Fee(draft.fee_percentage, draft.fee_address), family_of(targets[0].token)
     fee = fees.resolve(requested, owner.settings.fee, family, terms.requests.own)
     token = ids.link_token(now, entropy, owner.sandbox)
