@@ -16,6 +16,7 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.frozen import frozen
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import Signature
+from chalicelib.chains.calldata.transaction import typed_transaction
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.proofs import rlp
 from chalicelib.relayer.keys.signer import Signer
@@ -39,7 +40,7 @@ def sign(transaction: RelayedTransaction, signer: Signer) -> Signed:
     if transaction.delegate is not None:
         authorization = _authorization(fields["chainId"], transaction.delegate, transaction.nonce + 1, signer)
         fields |= {"type": _DELEGATING_TYPE, "authorizationList": [authorization]}
-    return _sign_fields(fields, signer.sign(_typed_transaction(fields).hash()))
+    return _sign_fields(fields, signer.sign(typed_transaction(fields).hash()))
 
 
 def authorization_digest(chain_id: int, delegate: str, nonce: int) -> bytes:
@@ -83,11 +84,5 @@ def _fields(transaction: RelayedTransaction) -> dict[str, Any]:
 
 
 def _sign_fields(fields: dict[str, Any], signature: Signature) -> Signed:
-    raw = _typed_transaction({**fields, "v": signature.recovery_id, "r": signature.r, "s": signature.s}).encode()
+    raw = typed_transaction({**fields, "v": signature.recovery_id, "r": signature.r, "s": signature.s}).encode()
     return Signed("0x" + keccak256(raw).hex(), "0x" + raw.hex())
-
-
-def _typed_transaction(fields: dict[str, Any]) -> Any:
-    from eth_account.typed_transactions.typed_transaction import TypedTransaction
-
-    return TypedTransaction.from_dict(fields)

@@ -1,6 +1,8 @@
 """The two kinds of contract calls: transactions to sign, and reads."""
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.frozen import frozen
 
@@ -62,3 +64,16 @@ class SentTransaction:
     block_hash: str | None = None
     deposits: tuple[LoggedDeposit, ...] = ()
     is_of_one: bool = False
+
+
+def typed_transaction(fields: Mapping[str, Any]) -> Any:
+    """A transaction with a type (EIP-2718), as eth_account hashes and encodes it.
+
+    py_ecc, which is imported with it, lets Python recurse 100,000 deep: then JSON of a node that is nested as deeply
+    overflows the stack, which ends the process in the middle of the work for all networks. So the limit is put back.
+    """
+    limit = sys.getrecursionlimit()
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+
+    sys.setrecursionlimit(limit)
+    return TypedTransaction.from_dict(dict(fields))

@@ -14,6 +14,7 @@ from chalicelib.base.addresses import address_bytes, same_address
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.keccak import keccak256
 from chalicelib.base.signatures import recover_digest
+from chalicelib.chains.calldata.transaction import typed_transaction
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.readings import UsedNonce
@@ -66,8 +67,6 @@ Encoded = tuple[bytes, bytes, int]
 
 
 def _encode_typed(transaction: Mapping[str, Any], chain_id: int, kind: int) -> Encoded:
-    from eth_account.typed_transactions.typed_transaction import TypedTransaction
-
     parity = quantity(transaction.get("yParity") or transaction["v"])
     prices = ("maxFeePerGas", "maxPriorityFeePerGas") if kind == _FEE_MARKET else ("gasPrice",)
     fields: dict[str, Any] = {
@@ -84,9 +83,9 @@ def _encode_typed(transaction: Mapping[str, Any], chain_id: int, kind: int) -> E
         **{name: quantity(transaction[name], _UINT256) for name in prices},
         **({"to": address_bytes(transaction["to"])} if transaction.get("to") else {}),
     }
-    digest = bytes(TypedTransaction.from_dict(fields).hash())
+    digest = bytes(typed_transaction(fields).hash())
     signature = {"v": parity, **{name: quantity(transaction[name], _UINT256) for name in ("r", "s")}}
-    return digest, bytes(TypedTransaction.from_dict({**fields, **signature}).encode()), parity
+    return digest, bytes(typed_transaction({**fields, **signature}).encode()), parity
 
 
 def _legacy(transaction: Mapping[str, Any], chain_id: int, _: int) -> Encoded | None:

@@ -1,6 +1,9 @@
 """JSON-RPC: which responses count as results, in which order, and which failure is raised for the others."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.http_client import HttpError, HttpResponse, ResponseTimeout, ResponseTooLarge
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeResponseTooLarge, NodeTimeout, RpcCall, RpcError
 
+ROOT = Path(__file__).parents[4]
 CALLS: list[RpcCall] = [("eth_chainId", []), ("eth_blockNumber", []), ("eth_gasPrice", [])]
 ERROR = {"code": -32000, "message": "header not found"}
 
@@ -234,3 +238,27 @@ def test_a_response_may_be_as_long_as_the_results_of_its_calls(method: str, kilo
     node(alone, batches=False).results([(method, []), ("eth_gasPrice", [])])
     assert http.limits == [kilobytes * 1024, (2 * kilobytes + 64) * 1024]
     assert alone.limits == [kilobytes * 1024, 64 * 1024]
+
+
+def test_a_response_that_is_nested_very_deeply_does_not_end_a_process_that_has_signed() -> None:
+    """The packages that sign let Python recurse 100,000 deep, which its parser of JSON has no stack for."""
+    script = """
+from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.rpc.http_client import HttpResponse
+from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
+from chalicelib.relayer.keys.secret import SecretSigner
+from chalicelib.relayer.transactions import sign
+from tests.relayer.transactions import transaction
+
+class Hostile:
+    def post_json(self, path, body, max_bytes):
+        return HttpResponse(200, b"[" * max_bytes)
+
+sign(transaction(), SecretSigner(bytes(31) + b"\\1"))
+try:
+    JsonRpcClient("sepolia", Hostile()).call("eth_call")
+except ChainUnavailable as error:
+    print(error)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "The sepolia node does not answer\n"), ended.stderr
