@@ -65,7 +65,8 @@ export function units(text, decimals) {
 export function callOf(draft, token) {
   const [first] = itemsOf(draft).map((each) => ({ payee: each.payee.trim(), amount: decimal(each.amount) ?? "" }));
   const named = { ...clientOf(draft), ...(draft.reference && { reference: draft.reference }) };
-  const common = { ...named, ...(draft.redirectUrl && { redirectUrl: draft.redirectUrl.trim() }) };
+  const expires = LINKS.includes(draft.kind) && draft.expires && { expiresAt: new Date(draft.expires).toISOString() };
+  const common = { ...named, ...(draft.redirectUrl && { redirectUrl: draft.redirectUrl.trim() }), ...expires };
   const invoiceCurrency = draft.fiat || token.id;
   if (draft.kind === "payout") {
     const payout = { recipient: first.payee, creatorWalletAddress: draft.wallet.trim(), network: draft.network, currency: token.id, amount: first.amount };

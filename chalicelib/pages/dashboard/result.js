@@ -4,28 +4,24 @@ import { html, useState } from "./vendor.js";
 import { amount, decimal, sum, t } from "./text.js";
 import { call } from "./api.js";
 import { Link } from "./route.js";
-import { LINKS, itemsOf } from "./drafts.js";
+import { itemsOf } from "./drafts.js";
 import { mailTo } from "./mails.js";
 import { Field } from "./components.js";
 import { TheLink } from "./requests.js";
 
-/** @param {any} draft @param {any} result What was created, with its expiry and note, which are calls of their own: `undone` says of each why it was not set. */
+/** @param {any} draft @param {any} result What was created, with its note, which is a call of its own: `undone` says why it was not set. */
 export async function finish(draft, result) {
   const requestId = result.requestId ?? result.requestIds[0];
-  /** @type {string[]} */
-  const undone = [];
-  const attempt = (/** @type {string} */ what, /** @type {string} */ path, /** @type {any} */ body) =>
-    call("PATCH", path, { body }).catch((problem) => undone.push(t("created.not", { what, said: problem.message })));
-  const expiry = LINKS.includes(draft.kind) && draft.expires && new Date(draft.expires).toISOString();
-  if (expiry) await attempt(t("expires"), `/v2/secure-payments/${encodeURIComponent(result.token)}`, { expiresAt: expiry });
-  if (draft.kind !== "batch" && draft.note.trim()) await attempt(t("note"), `/v2/request/${encodeURIComponent(requestId)}`, { note: draft.note.trim() });
+  const note = draft.kind !== "batch" && draft.note.trim();
+  const kept = note ? call("PATCH", `/v2/request/${encodeURIComponent(requestId)}`, { body: { note } }) : null;
+  const undone = await kept?.then(() => "", (problem) => t("created.not", { what: t("note"), said: problem.message }));
   return { requestId, undone, link: result.securePaymentUrl ? { ...result, status: "pending" } : null };
 }
 
 /** @param {any} props A request without a link has no page that a payer could be sent to, which is said. */
 export const Made = ({ draft, currency, requestId, undone, link, again }) => html`
   <p class="note good" role="status">${t(link ? "created.text" : "created.request")}</p>
-  ${undone.map((/** @type {string} */ each) => html`<p class="note bad" role="alert" key=${each}>${each}</p>`)}
+  ${undone && html`<p class="note bad" role="alert">${undone}</p>`}
   ${link && html`<${TheLink} link=${link} /><${Mail} draft=${draft} currency=${currency} url=${link.securePaymentUrl} />`}
   <p class="links">
     <${Link} view="request" id=${requestId} class="action">${t("created.follow")}<//>

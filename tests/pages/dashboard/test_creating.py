@@ -119,10 +119,10 @@ def test_the_result_has_an_expiry_a_note_and_a_mail_that_is_written(new_person: 
 
 
 def test_what_could_not_be_set_beside_a_link_is_said_with_the_link(new_person: NewPerson) -> None:
-    person = fill_payment(new_person().register().at("/create")).fill("Expires", "2099-03-04T10:00")
+    person = fill_payment(new_person().register().at("/create")).fill("Note", "Second reminder")
     refusal = {"statusCode": 400, "message": "It is <b>so</b>", "error": "x"}
-    person.page.route("**/v2/secure-payments/*", lambda route: route.fulfill(status=400, json=refusal))
-    person.click("Create link").sees("The link is ready").sees("Expires was not set: It is <b>so</b>")
+    person.page.route("**/v2/request/*", lambda route: route.fulfill(status=400, json=refusal))
+    person.click("Create link").sees("The link is ready").sees("Note was not set: It is <b>so</b>")
     assert created(person) == (1, 1)
 
 
