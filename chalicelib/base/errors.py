@@ -25,6 +25,7 @@ ServiceError                         a status and a message that tells the calle
 ├── MethodNotAllowed           405
 ├── Conflict                   409   the record is not in the state that the call requires
 │   ├── Undone                 409   what was written for the call was taken back: it may be made again
+│   ├── ChangedMeanwhile       409   a record was changed since the call read it: it may be made again
 │   ├── SignedInAsAnother      409   meant for somebody else than the session's, in platform.access.sessions.rules
 │   ├── LinkCompleted          409   the link is already paid, in payments.links.errors
 │   └── RequestCancelled       409   the request was cancelled, in payments.requests.rules
@@ -142,6 +143,10 @@ class MethodNotAllowed(ServiceError):
 
 class Conflict(ServiceError):
     status = 409
+
+
+class ChangedMeanwhile(Conflict):
+    """A record was changed since the call has read it, as often as it was tried. Nothing was written."""
 
 
 class Undone(Conflict):

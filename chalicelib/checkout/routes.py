@@ -63,6 +63,12 @@ ROUTES = {
             moves_money=True,
         ),
     ),
+    "safe_proposals.api": (
+        Operation(
+            "POST", "/v2/safe-proposals", "propose_to_safe", (Mode.API_KEY, Mode.SESSION), scope="requests:write",
+            moves_money=True, is_repeatable=True,
+        ),
+    ),
     "payouts.api": (
         Operation("POST", "/v2/payouts", "pay_out", CREDENTIALS, scope="payouts:write", status=201, moves_money=True),
         Operation(

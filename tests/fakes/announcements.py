@@ -8,7 +8,7 @@ from chalicelib.base.errors import Locked
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.transaction import PaidEvent
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle, safe_tx_hash
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement

@@ -9,7 +9,8 @@ import requests
 from eth_account import Account
 
 from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
-from chalicelib.chains.nodes.safes.service import Proposal, SafeService
+from chalicelib.chains.nodes.safes.records import Proposal
+from chalicelib.chains.nodes.safes.service import SafeService
 from infra.local.chain import Chain
 from infra.local.process import StackProblem
 from infra.local.safe import EXECUTION_FAILURE, EXECUTION_SUCCESS, Safe, SafeTransaction

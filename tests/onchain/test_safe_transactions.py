@@ -11,7 +11,7 @@ from chalicelib.base.addresses import evm_address
 from chalicelib.chains.calldata.wallets import safe
 from chalicelib.chains.calldata.wallets.safe import SafeTerms
 from chalicelib.chains.nodes.chains import Chains
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement

@@ -1,5 +1,6 @@
 """The mind of a wallet in a page: answers by EIP-1193, signs with a key and sends to the chain, or does as it is told."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,17 @@ class Purse:
         if method == "eth_sendTransaction":
             return self.send(params[0])
         return self.chain.rpc(method, *params)
+
+    def signs_typed_data(self) -> None:
+        """By EIP-712, as texts or numbers."""
+
+        def sign(address: str, text: str) -> dict[str, Any]:
+            return {"result": Account.sign_typed_data(self.private_key, full_message=json.loads(text)).signature.to_0x_hex()}
+
+        self.says["eth_signTypedData_v4"] = sign
+
+    def sign_hash(self, digest: str) -> bytes:
+        return bytes(Account.unsafe_sign_hash(digest, self.private_key).signature)
 
     def send(self, asked: dict[str, Any]) -> str:
         """Signs what was asked for and broadcasts it; the hash."""

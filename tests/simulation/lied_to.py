@@ -17,7 +17,7 @@ from chalicelib.base.signatures import personal_digest
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, safe_tx_hash
 from chalicelib.chains.nodes.safes.reads import SafeEvent
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.links import expiry

@@ -65,13 +65,14 @@ from infra.local.provider import ACCOUNT, sign_headers
 from tests.fakes.payouts import store_payouts
 from tests.fakes.recurring import signature_of
 from tests.fakes.requests import standalone, store_request
+from tests.fakes.safes import FakeSafes
 from tests.fakes.tron import signed_call
 from tests.fakes.wallets import tron_wallet
 from tests.fakes.world import PAYEE, WALLET, draft
 from tests.support.client import Api, Reply
 from tests.support.commerce import AMOUNT, CAPTURED, commerce_payment, executing, expired, with_events
 from tests.support.made import made_with
-from tests.support.running import running
+from tests.support.running import run_on, running
 from tests.support.stored_links import counted
 from tests.support.stored_transfers import store_payment, store_payment_of
 from tests.support.tenants import WAYS, Headers, Tenant, Way
@@ -292,6 +293,14 @@ def partly_paid_request(owner: Tenant, way: Way) -> str:
     return store_request(running(), owner.account_id, **part, tx_hash="0x" + "ab" * 32).request_id
 
 
+def a_safe(owner: Tenant, way: Way) -> None:
+    """The Safe of the example, at a Safe Transaction Service."""
+    asked = examples("chalicelib.checkout")["propose_to_safe"]["body"]
+    safes = FakeSafes()
+    safes.safes[asked["network"], asked["safe"]] = ((asked["owner"],), 7)
+    run_on(replace(running(), safes=safes))
+
+
 def paid_request(owner: Tenant, way: Way) -> str:
     paid = {"paid": 12_500_000, "received": 12_500_000, "status": RequestStatus.PAID, "payment_count": 1}
     request = store_request(running(), owner.account_id, client_id=owner.client_id, **paid)
@@ -495,6 +504,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("GET", "/v2/journal/wallet"): example(before=has_valued_payment),
     ("GET", "/v2/request/{request_id}/transfers"): example({"request_id": paid_request}),
     ("POST", "/v2/request/{request_id}/refund"): example({"request_id": paid_request}),
+    ("POST", "/v2/safe-proposals"): example(before=a_safe),
     ("POST", "/v2/secure-payments/{token}/intent"): example(TOKEN, before=scanned),
     ("DELETE", "/v2/secure-payments/{token}/intent"): example({"token": waiting_token}),
     ("POST", "/v2/secure-payments/{token}/signing"): example(TOKEN),

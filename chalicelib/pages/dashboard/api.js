@@ -60,10 +60,11 @@ function problems(body) {
 function sentence(status, body, headers) {
   if (status === 0) return t("problem.away");
   if (status === 429) return t("problem.limited", { seconds: headers?.get("retry-after") ?? "60" });
-  if (status >= 500) return t("problem.service", { id: headers?.get("x-request-id") ?? t("none") });
+  const id = headers?.get("x-request-id");
+  if (status >= 500 && !body?.code) return t(id ? "problem.service" : "problem.service.unnumbered", { id });
   const said = Array.isArray(body?.message) ? problems(body)[0]?.message : body?.message;
   const text = said === "Validation failed" ? (problems(body)[0]?.message ?? said) : (said ?? t("problem.odd"));
-  return status === 409 ? t("problem.conflict", { said: text }) : text;
+  return body?.code === "changed_meanwhile" ? t("problem.conflict") : text;
 }
 
 /** @param {string | null | undefined} network @param {string | null | undefined} hash The page of a transaction at the explorer that the service knows for its network, or null. */

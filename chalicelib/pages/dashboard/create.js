@@ -43,14 +43,16 @@ function Create({ query: given }) {
   }, [given.toString()]);
   const mayHave = (/** @type {any} */ { kind = "" }) => may(SCOPES[kind] ?? "");
   return html`
-    <${Title}>${t("create.title")}<//>
-    <${Loaded} of=${loaded}>
+    <${Loaded} of=${loaded} title=${titleOf(given.get("kind"))}>
       ${(/** @type {any} */ data) => mayHave(data.terms)
         ? html`<${Drafting} key=${data.key} networks=${data.networks} clients=${data.clients} terms=${data.terms} />`
-        : html`<p class="note bad" role="alert">${t("forbidden.text", { role: word("role", me.value.role) })}</p>`}
+        : html`<${Title}>${titleOf(data.terms.kind)}<//><p class="note bad" role="alert">${t("forbidden.text", { role: word("role", me.value.role) })}</p>`}
     <//>
   `;
 }
+
+/** @param {string | null | undefined} kind What is created. */
+const titleOf = (kind) => t(kind === "payout" ? "create.title.payout" : kind === "recurring" ? "create.title.recurring" : "create.title");
 
 /** @param {any} props `terms` are those of the draft that are known before somebody types. */
 function Drafting({ networks, clients, terms }) {
@@ -88,9 +90,11 @@ function Drafting({ networks, clients, terms }) {
     renew();
     setMade(null);
   };
-  if (made) return html`<${Made} ...${made} again=${next} />`;
+  const title = html`<${Title}>${titleOf(draft.kind)}<//>`;
+  if (made) return html`${title}<${Made} ...${made} again=${next} />`;
   const fields = { draft, change, problem, token };
   return html`
+    ${title}
     <div class="beside">
       <div class="card">
         <${Form} send=${send} label=${t(draft.kind === "recurring" ? "create.send.request" : "create.send")} onProblem=${setProblem}>

@@ -35,12 +35,13 @@ async function partlyPaid() {
   return firstOf(rows, "requests", { status: "partially_paid" }, pagination.total);
 }
 
-/** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] The first of a kind, and how many more the list has that is a view with that query; "" if there is no such view. */
-function firstOf(rows, view, values = {}, total = rows.length) {
+/** @param {any[]} rows @param {string} view @param {Record<string, string>} [values] @param {number} [total] @param {boolean} [isWhole] The first of a kind, and how many more the list has that is a view with that query; "" if there is no such view. Of more than was read, unless it `isWhole`, that many are the least. */
+function firstOf(rows, view, values = {}, total = rows.length, isWhole = true) {
   const left = total - Math.min(rows.length, SHOWN);
-  const text = () => t(view ? "attention.more" : "attention.more.failed", { count: amount(String(left)), view: t(`nav.${view}`) });
+  const count = isWhole ? "" : left > 0 ? ".least" : ".maybe";
+  const text = () => t(`attention.more${count}`, { count: amount(String(left)), view: t(view ? `nav.${view}` : "attention.of.failed") });
   const more = { key: `more ${view}`, text, view, values };
-  return [...rows.slice(0, SHOWN), ...(left > 0 ? [more] : [])];
+  return [...rows.slice(0, SHOWN), ...(left > 0 || !isWhole ? [more] : [])];
 }
 
 /** Networks whose payments are not seen, each with since when and why, as far as that is known; those that were never read as one. */
@@ -82,9 +83,10 @@ async function failingWebhooks() {
 
 /** Payments that were not owed, too late or too much, and that no refund has returned; those that were only late for a week. */
 async function mispaid() {
-  const { events } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: MANY })}`);
-  const left = await readUnreturned(events.filter((/** @type {any} */ each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
-  return firstOf(left.map((each) => rowOf(each, mispaymentOf)), "mispayments");
+  const { events, nextCursor } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: MANY })}`);
+  const { left, isKnown } = await readUnreturned(events.filter((/** @type {any} */ each) => !isOnlyLate(each) || Date.parse(each.createdAt) > Date.now() - WEEK_MS));
+  const rows = left.map((each) => rowOf(each, mispaymentOf));
+  return firstOf(rows, "mispayments", {}, isKnown ? rows.length : 0, isKnown && !nextCursor);
 }
 
 /** @param {any} event @param {(event: any) => string} say */
@@ -92,14 +94,15 @@ const rowOf = (event, say) => ({ key: event.id, view: "request", id: event.body.
 
 /** Payments that failed in the last week, but for what a merchant has voided; and in BANK_MS what was to reach a bank account and did not, each with what was said last. */
 async function failedPayments() {
-  const { events } = await call("GET", `/v1/webhook/events${query({ kind: "payment.failed", limit: MANY })}`);
+  const { events, nextCursor } = await call("GET", `/v1/webhook/events${query({ kind: "payment.failed", limit: MANY })}`);
   const orders = new Set();
   const left = events.filter((/** @type {any} */ { createdAt, body: { offrampId, failureReason } }) => {
     const isLast = !orders.has(offrampId);
     if (offrampId) orders.add(offrampId);
     return isLast && failureReason !== "voided" && Date.parse(createdAt) > Date.now() - (offrampId ? BANK_MS : WEEK_MS);
   });
-  return firstOf(left.map((/** @type {any} */ each) => rowOf(each, failureOf)), "");
+  const isWhole = !nextCursor || Date.parse(events[events.length - 1].createdAt) < Date.now() - BANK_MS;
+  return firstOf(left.map((/** @type {any} */ each) => rowOf(each, failureOf)), "", {}, left.length, isWhole);
 }
 
 /** @type {[string, () => Promise<any[]>][]} What somebody has to look at, the most pressing kind first: its name, and what reads it: { key, text, view, id, values, at }, where `text()` says it in the language that is shown. */

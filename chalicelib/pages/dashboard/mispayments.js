@@ -16,7 +16,7 @@ const WITH_REFUND = ["duplicate", "wrong_token", "over"];
 /** @param {string} cursor Loads a page of the transfers that were not as asked for, each with whether a refund has returned it. */
 async function readTransfers(cursor) {
   const { events, nextCursor } = await call("GET", `/v1/webhook/events${query({ mispaid: "true", limit: PAGE, cursor })}`);
-  const left = await readUnreturned(events);
+  const { left } = await readUnreturned(events);
   return { rows: events.map((/** @type {any} */ each) => ({ ...each, isReturned: !left.includes(each) })), next: nextCursor };
 }
 

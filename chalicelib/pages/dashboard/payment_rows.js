@@ -41,16 +41,17 @@ export async function readAll(first, take) {
 
 export const tooMany = () => new Error(t("download.most", { count: PART * MOST_PARTS }));
 
-/** @param {any[]} events Of payments. Those of them that none of the newest MOST_PAGES of refunds since then has returned. */
+/** @param {any[]} events Of payments. Those of them that none of the newest MOST_PAGES of refunds since then has returned, and whether these are all refunds since then. */
 export async function readUnreturned(events) {
   const fromDate = events.map(({ createdAt }) => createdAt).sort()[0];
   let [left, cursor, page] = [events, "", 0];
-  while (left.length > 0 && page++ < MOST_PAGES) {
+  while (left.length > 0) {
+    if (page++ === MOST_PAGES) return { left, isKnown: false };
     const wanted = { kind: "payment.refunded", limit: REFUNDS_READ, fromDate, cursor };
     const { events: refunds, nextCursor } = await call("GET", `/v1/webhook/events${query(wanted)}`);
     left = left.filter((each) => !isReturned(each, refunds));
     if (!nextCursor) break;
     cursor = nextCursor;
   }
-  return left;
+  return { left, isKnown: true };
 }

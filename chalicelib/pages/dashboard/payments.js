@@ -1,4 +1,4 @@
-// Payments with their filters, sums of what is shown and a table to download.
+// Payments with their filters, sums of what is shown or chosen, and a table to download.
 
 import { html, useState } from "./vendor.js";
 import { amount, clean, short, sum, t, time, word } from "./text.js";
@@ -7,7 +7,7 @@ import { MOST_PARTS, PART, nextOf, readAll, readPayments, tooMany } from "./paym
 import { Filters, filtersOf } from "./filters.js";
 import { WalletJournal } from "./wallet_journal.js";
 import { Link } from "./route.js";
-import { Badge, Empty, Form, Hash, Money, Name, Pages, Table, Title, saveFile } from "./components.js";
+import { Badge, Empty, Form, Hash, Money, Name, Pages, Table, Tick, Title, saveFile } from "./components.js";
 
 const PAGE = 25;
 const FILTERS = ["reference", "txHash", "walletAddress", "payer", "payee", "type", "invoiceCurrency", "paymentCurrency", "network", "requestId", "paymentReference", "clientId", "fromDate", "toDate"];
@@ -22,19 +22,33 @@ function Payments({ query: given }) {
     <${Title} actions=${html`<${Download} given=${given} of=${TABLE} />${isOfJournal(given) && html`<${Download} given=${given} of=${JOURNAL} />`}<${WalletJournal} given=${given} />`}>${t("nav.payments")}<//>
     <${Filters} key=${given.toString()} view="payments" given=${given} names=${FILTERS} choices=${{ type: TYPES }} />
     <${Pages} load=${load} deps=${[given.toString()]} empty=${html`<${Empty} title=${t("payments.none")} text=${t(given.size ? "nothing.text" : "payments.none.text")}>${!given.size && may("secure_payments:write") && html`<${Link} view="create" class="action">${t("create.link")}<//>`}<//>`}>
-      ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`
-        <div class="links"><${Sums} rows=${rows} />${!isWhole && html`<${Whole} key=${given.toString()} given=${given} />`}</div>
-        <${Table}
-          caption=${t("nav.payments")}
-          heads=${[t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
-          rows=${rows.map((row) => ({ key: row.id, cells: [
-            html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
-            row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.isPayout === "true" ? "payout" : row.type), html`<${Name} of=${row.reference || t("none")} />`,
-            html`<code title=${clean(row.payer)}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
-          ] }))}
-        />
-      `}
+      ${(/** @type {any[]} */ rows, /** @type {() => void} */ _, /** @type {boolean} */ isWhole) => html`<${Listed} key=${given.toString()} given=${given} rows=${rows} isWhole=${isWhole} />`}
     <//>
+  `;
+}
+
+/** @param {any} props What is shown, of which somebody may choose some rows to add up. */
+function Listed({ given, rows, isWhole }) {
+  const [ids, setIds] = useState(/** @type {string[]} */ ([]));
+  const chosen = rows.filter((/** @type {any} */ { id }) => ids.includes(id));
+  const isEach = chosen.length === rows.length;
+  const choose = (/** @type {string} */ id) => (/** @type {boolean} */ isChosen) => setIds(isChosen ? [...ids, id] : ids.filter((each) => each !== id));
+  return html`
+    <div class="links">
+      <${Tick} label=${t("payments.choose.all")} checked=${isEach} indeterminate=${chosen.length > 0 && !isEach} onValue=${(/** @type {boolean} */ isChosen) => setIds(isChosen ? rows.map((/** @type {any} */ { id }) => id) : [])} />
+      <p class="sums" role="status">${t(chosen.length ? "payments.sums.chosen" : "payments.sums", { count: (chosen.length ? chosen : rows).length })} ${written(totals(chosen.length ? chosen : rows))}</p>
+      ${!isWhole && !chosen.length && html`<${Whole} given=${given} />`}
+    </div>
+    <${Table}
+      caption=${t("nav.payments")}
+      heads=${[t("payouts.choose"), t("time"), t("amount"), t("type"), t("reference"), t("payer"), t("transaction")]}
+      rows=${rows.map((/** @type {any} */ row) => ({ key: row.id, cells: [
+        html`<${Tick} label=${html`<span class="visually-hidden">${t("payments.choose.one", { amount: amount(row.amount), currency: row.paymentCurrencyId, time: time(row.timestamp) })}</span>`} checked=${ids.includes(row.id)} onValue=${choose(row.id)} />`,
+        html`<${Link} view="request" id=${row.requestId}>${time(row.timestamp)}<//>`, html`<${Money} of=${row.amount} currency=${row.paymentCurrencyId} />`,
+        row.direction === "out" ? html`<${Badge} kind="warn">${t("refund")}<//>` : word("type", row.isPayout === "true" ? "payout" : row.type), html`<${Name} of=${row.reference || t("none")} />`,
+        html`<code title=${clean(row.payer)}>${short(row.payer) || t("none")}</code>`, html`<${Hash} of=${row.txHash} network=${row.network} />`,
+      ] }))}
+    />
   `;
 }
 
@@ -48,9 +62,6 @@ function totals(rows, before = {}) {
 
 /** @param {Record<string, string>} of */
 const written = (of) => Object.entries(of).map(([currency, total]) => `${amount(total)} ${clean(currency)}`).join(", ");
-
-/** @param {any} props The sums of the rows that are shown. */
-const Sums = ({ rows }) => html`<p class="sums">${t("payments.sums", { count: rows.length })} ${written(totals(rows))}</p>`;
 
 /** @param {any} props The sums of all that the filters find, for who asks for them: they take a call for each part. */
 function Whole({ given }) {

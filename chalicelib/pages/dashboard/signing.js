@@ -1,4 +1,4 @@
-// What a wallet of this browser is asked to sign, one transaction after the other; or a file with which a Safe proposes it.
+// What a wallet of this browser is asked to sign, one transaction after the other; or what an owner proposes to a Safe.
 
 import { html, useEffect, useState } from "./vendor.js";
 import { short, t } from "./text.js";
@@ -74,6 +74,7 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
       ${family === "evm" && !after && currency?.chainId && html`
         <details><summary>${t("safe.title")}</summary>
           <p class="hint">${t("safe.text")}</p>
+          <${Proposal} transactions=${transactions} safe=${signer} network=${currency.network} wallets=${wallets} done=${(/** @type {string} */ hash) => keepSent(key, hash)} />
           <p><button type="button" class="quiet" onClick=${() => downloadForSafe(transactions, signer, currency.chainId)}>${t("safe.download")}</button></p>
         </details>
       `}
@@ -83,6 +84,40 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
     ${hashes.map((hash) => html`<p key=${hash}>${t("transaction")} <${Hash} of=${hash} network=${currency?.network} /></p>`)}
   `;
 }
+
+/** @param {any} props Has an owner of a Safe sign what the API then proposes to the other owners: the same is not proposed twice. */
+function Proposal({ transactions, safe, network, wallets, done }) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(/** @type {any} */ (null));
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const propose = async (/** @type {any} */ { provider }) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const [owner] = await provider.request({ method: "eth_requestAccounts" }).catch(refuse);
+      const body = { network, safe, owner, transactions: callsOf(transactions) };
+      const { nonce, typedData } = await call("POST", "/v2/safe-proposals", { body });
+      const signature = await signTyped(provider, owner, JSON.parse(typedData));
+      const proposed = await call("POST", "/v2/safe-proposals", { body: { ...body, nonce, signature } });
+      setMade(proposed);
+      done(proposed.safeTxHash);
+    } catch (thrown) {
+      setProblem(thrown);
+    }
+    setBusy(false);
+  };
+  if (made) return html`<p role="status">${t("safe.proposed", { nonce: made.nonce })}</p><p><${Copy} text=${made.safeTxHash} /></p>`;
+  return html`
+    <div class="ways">
+      ${wallets.map((/** @type {any} */ each) => html`<button type="button" class="way" key=${each.id} aria-disabled=${isBusy} onClick=${() => isBusy || propose(each)}>${t("safe.propose", { name: each.name })}</button>`)}
+    </div>
+    ${problem && html`<${Failure} problem=${problem} />`}
+    <p role="status">${isBusy && t("sign.busy")}</p>
+  `;
+}
+
+/** @param {Transaction[]} transactions What they do, with their amounts as text. */
+const callsOf = (transactions) => transactions.map(({ to, data, value }) => ({ to, value: String(unitsOf(value)), data }));
 
 /** @param {any} value The value of a transaction, in any form of the API. */
 const unitsOf = (value) => BigInt(value?.type === "BigNumber" ? value.hex : (value ?? 0));
@@ -180,8 +215,7 @@ function refuse(thrown) {
 
 /** @param {Transaction[]} transactions @param {string} safe @param {number} chain Downloads them as a batch of Safe's Transaction Builder, where an owner proposes them. */
 function downloadForSafe(transactions, safe, chain) {
-  const calls = transactions.map(({ to, data, value }) => ({ to, value: String(unitsOf(value)), data }));
   const meta = { name: t("safe.name"), description: "", createdFromSafeAddress: safe };
-  const batch = { version: "1.0", chainId: String(chain), createdAt: Date.now(), meta, transactions: calls };
+  const batch = { version: "1.0", chainId: String(chain), createdAt: Date.now(), meta, transactions: callsOf(transactions) };
   saveFile([JSON.stringify(batch, null, 2)], "application/json", "safe-transactions.json");
 }

@@ -21,7 +21,7 @@ from chalicelib.chains.nodes.agreement import (
 )
 from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange
-from chalicelib.chains.nodes.safes.service import Proposal, SafeServiceUnavailable
+from chalicelib.chains.nodes.safes.service import SafeServiceUnavailable
 from chalicelib.payments.announcements import rules
 from chalicelib.payments.announcements.admission import names_payment, pays_link, requests_paid_by
 from chalicelib.payments.announcements.rules import Execution, Observation
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from chalicelib.chains.nodes.evm import EvmChain
     from chalicelib.chains.nodes.readings import Agreed
     from chalicelib.chains.nodes.safes.reads import SafeEvent
+    from chalicelib.chains.nodes.safes.records import Proposal
 
 _RANGES_PER_CHECK = 5
 
@@ -223,13 +224,15 @@ def with_proposal(
     return replace(known, proof=proof_of(payable, proposal) or announced.proof), False
 
 
-def proof_of(payable: Payable, proposal: Proposal) -> Proof | None:
+def proof_of(payable: Payable, proposal: "Proposal") -> Proof | None:
     """PROPOSED if a proposal pays the link; other proposals are not proof, since anybody can read those of any Safe."""
     called = proposal.transaction
     return Proof.PROPOSED if names_payment(payable, called.to, called.data) else None
 
 
-def read_proposal(services: Services, name: str, announced: str, unavailable: set[str]) -> tuple[Proposal | None, bool]:
+def read_proposal(
+    services: Services, name: str, announced: str, unavailable: set[str]
+) -> "tuple[Proposal | None, bool]":
     """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
 
     A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was
@@ -250,5 +253,5 @@ def read_proposal(services: Services, name: str, announced: str, unavailable: se
     return proposal, True
 
 
-def _hash_of(proposal: Proposal, name: str) -> str:
+def _hash_of(proposal: "Proposal", name: str) -> str:
     return safe_tx_hash(require_network(name).chain_id, proposal.safe, proposal.transaction, proposal.terms)

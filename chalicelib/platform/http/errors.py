@@ -5,7 +5,8 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
-from chalicelib.base.errors import ServiceError, ValidationFailed
+from chalicelib.base.errors import ChangedMeanwhile, ServiceError, ValidationFailed
+from chalicelib.chains.nodes.safes.service import SafeServiceUnavailable
 from chalicelib.platform.access.presence import ProofRequired
 from chalicelib.platform.access.sessions.rules import SignedInAsAnother
 from chalicelib.platform.emergency_stop.flows import PaymentsStopped
@@ -32,8 +33,18 @@ def _(error: PaymentsStopped) -> dict[str, Any]:
 
 
 @details_of.register
+def _(error: ChangedMeanwhile) -> dict[str, Any]:
+    return {"code": "changed_meanwhile"}
+
+
+@details_of.register
 def _(error: SignedInAsAnother) -> dict[str, Any]:
     return {"code": "signed_in_as_another"}
+
+
+@details_of.register
+def _(error: SafeServiceUnavailable) -> dict[str, Any]:
+    return {"code": "safe_service_unavailable"}
 
 
 @details_of.register

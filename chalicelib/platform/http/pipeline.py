@@ -10,7 +10,7 @@ from chalice.app import Response
 from chalicelib.base import ids
 from chalicelib.base.errors import (
     BadRequest,
-    Conflict,
+    ChangedMeanwhile,
     Forbidden,
     ForeignOrigin,
     MethodNotAllowed,
@@ -82,7 +82,7 @@ def _respond_to_errors(services: Services, run: Callable[[], responses.HttpRespo
     except ServiceError as error:
         return responses.error_response(error)
     except WriteConflict:
-        return responses.error_response(Conflict("The record was changed at the same moment: try again"))
+        return responses.error_response(ChangedMeanwhile("The record was changed at the same moment: try again"))
     except Exception:  # the last handler: the failure is logged, and the response shows nothing of it
         services.log.exception("request failed")
         return responses.error_response(ServiceError("Internal server error"))

@@ -13,7 +13,8 @@ from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
 from chalicelib.chains.nodes.rpc import http_client
 from chalicelib.chains.nodes.safes import service as safe_service
-from chalicelib.chains.nodes.safes.service import Proposal, SafeService, SafeServiceUnavailable
+from chalicelib.chains.nodes.safes.records import Proposal, SafeState
+from chalicelib.chains.nodes.safes.service import SafeService, SafeServiceUnavailable
 from tests.support.patience import patience
 
 HASH = "0x" + "ab" * 32
@@ -41,7 +42,7 @@ PROPOSAL = Proposal(
 
 
 class Service(ThreadingHTTPServer):
-    """Answers every GET with one status and body, once it may; `asked` keeps the paths."""
+    """Answers everything with one status and body, once it may; `asked` keeps the paths, `posted` the bodies."""
 
     daemon_threads = False  # closing waits for the last answer
     status, body = 200, b""
@@ -51,6 +52,7 @@ class Service(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
         self.authorizations: list[str | None] = []
+        self.posted: list[Any] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -81,6 +83,10 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.server.body)
         except OSError:
             return  # the client has read enough
+
+    def do_POST(self) -> None:
+        self.server.posted.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.do_GET()
 
     def log_message(self, *_: object) -> None:
         return
@@ -242,3 +248,44 @@ def test_numbers_are_accepted_up_to_the_largest_of_their_kind(service: Service) 
 
 def test_a_response_may_have_two_megabytes() -> None:
     assert safe_service._MAX_RESPONSE_BYTES == 2_097_152
+
+
+def test_a_safe_has_owners_a_nonce_and_what_is_queued_from_there_on(service: Service) -> None:
+    other = {**ANSWER, "nonce": 6}
+    service.says({"owners": [PAYEE.lower(), TOKEN], "nonce": "7", "threshold": 2, "results": [ANSWER, other]})
+    found = SafeService({"sepolia": service.url}).safe("sepolia", SAFE)
+    assert found == SafeState((PAYEE, TOKEN), 7, (PROPOSAL,)), "of the lower nonce another one was executed"
+    queue = "executed=false&nonce__gte=7&ordering=-nonce&limit=50"
+    assert service.asked == [f"/api/v1/safes/{SAFE}/", f"/api/v1/safes/{SAFE}/multisig-transactions/?{queue}"]
+    service.status = 404
+    assert SafeService({"sepolia": service.url}).safe("sepolia", SAFE) is None
+
+
+@pytest.mark.parametrize("answer", [{"owners": ["0x12"], "nonce": 7}, {"owners": [], "nonce": -1}, {"nonce": 7}, {"owners": [], "nonce": 7}])
+def test_a_safe_of_another_form_is_no_answer(service: Service, answer: Any) -> None:
+    """The last one has no queue."""
+    service.says(answer)
+    with pytest.raises(SafeServiceUnavailable):
+        SafeService({"sepolia": service.url}).safe("sepolia", SAFE)
+
+
+def test_a_proposal_has_every_value_that_was_signed(service: Service) -> None:
+    service.status = 201
+    SafeService({"sepolia": service.url}, lambda network: "k").propose("sepolia", PROPOSAL, HASH, PAYEE, b"\x01" * 65)
+    assert (service.asked, service.authorizations) == ([f"/api/v1/safes/{SAFE}/multisig-transactions/"], ["Bearer k"])
+    signed = {name: ANSWER[name] for name in ("to", "value", "data", "operation", "gasToken", "gasPrice", "refundReceiver", "nonce")}
+    sent = {"safeTxGas": "3", "baseGas": "4", "contractTransactionHash": HASH, "sender": PAYEE, "signature": "0x" + "01" * 65}
+    assert service.posted == [{**signed, **sent}]
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (401, "wants a key"), (403, "does not allow this"), (429, "allows no more requests"),
+        (422, "does not answer as it should: status 422"), (500, "status 500"),
+    ],
+)  # fmt: skip
+def test_a_proposal_that_the_service_refuses_is_not_made(service: Service, status: int, says: str) -> None:
+    service.status = status
+    with pytest.raises(SafeServiceUnavailable, match=says):
+        SafeService({"sepolia": service.url}).propose("sepolia", PROPOSAL, HASH, PAYEE, b"\x01" * 65)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable, Conflict, Forbidden, Locked
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.checkout.flows import describe
 from chalicelib.offramp.payers.records import KycStatus
 from chalicelib.payments.links.errors import LinkCompleted

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.base.errors import ServiceError
 from chalicelib.chains.calldata.checkout import pay_one, with_approvals
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.payments.announcements import tracking
 from chalicelib.payments.links.records import AnnouncedStatus, PayableLink, Proof
 from chalicelib.payments.payable.rules import amounts_owed, direct

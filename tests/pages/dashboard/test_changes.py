@@ -91,7 +91,7 @@ def test_what_somebody_else_decided_at_the_same_moment_is_said(ann: Person, new_
     bob.at("/changes").click("Approve")
     ann.call("POST", f"/v1/changes/{change}/withdraw", expected=200)
     bob.page.get_by_role("dialog").get_by_role("button", name="Approve").click()
-    bob.sees("This change is withdrawn. Somebody may have changed it at the same moment")
+    bob.sees("This change is withdrawn")
 
 
 @rehearsed

@@ -119,7 +119,7 @@ def test_after_a_lost_answer_the_service_is_asked_by_the_same_key_and_support_is
     person.at(f"/request/{request_id}").sees("This service").click("Capture").fill("Amount", "12.5")
     capture = person.page.get_by_role("dialog").get_by_role("button", name="Capture", exact=True)
     capture.click()
-    person.sees("Only 100000000 are held. Somebody may have changed it")
+    person.sees("Only 100000000 are held")
     expect(person.page.get_by_label("Amount", exact=True)).to_have_value("12.5")
     capture.click()
     person.sees("could not be reached")

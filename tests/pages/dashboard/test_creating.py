@@ -147,7 +147,8 @@ def test_a_link_is_created_again_with_its_terms(new_person: NewPerson) -> None:
 def test_a_link_is_created_for_a_client_id_with_its_branding_and_fee_and_again(
     stack: Stack, new_person: NewPerson, new_visitor: NewVisitor
 ) -> None:
-    person = new_person().register().at("/create").heading("Create a link")
+    person = new_person().register().at("/create?kind=payout").heading("Create a payout")
+    person.choose("Kind", "recurring").heading("Create a request that recurs").choose("Kind", "single").heading("Create a link")
     expect(person.page.get_by_label("Token", exact=True)).to_be_visible()
     assert person.page.get_by_label("Client ID").count() == 0, "there is none to choose"
     settings = {"allowedDomains": ["https://shop.example"], "allowedPayees": [WALLET], "feePercentage": "2", "feeAddress": WALLET}

@@ -127,10 +127,28 @@ def test_home_says_how_many_more_of_a_kind_there_are_and_leads_to_them(stack: St
     for number in range(7):
         events.of("payment.unexpected", requestId=f"01INV-{number}", reference=f"INV-{number}", labels=["duplicate"], receivedAmount="5")
     found = attention(person)
-    assert len(found) == 6 and found[-1] == "and 2 more in Mispayments"
+    assert len(found) == 6 and found[-1] == "Mispayments: 2 more"
     events.of("payment.refunded", requestId="01INV-6", refundAmount="5")
-    assert attention(person)[-1] == "and 1 more in Mispayments"
-    person.click("and 1 more in Mispayments", "link").heading("Mispayments")
+    assert attention(person)[-1] == "Mispayments: 1 more"
+    person.click("Mispayments: 1 more", "link").heading("Mispayments")
+
+
+def test_home_gives_a_number_only_of_what_it_has_read(stack: Stack, new_person: NewPerson) -> None:
+    """It reads 100 of a kind, and 1,000 refunds."""
+    person = new_person().register()
+    events = StoredEvents(stack, person)
+    events.at -= timedelta(hours=3)
+    for number in range(101):
+        events.of("payment.unexpected", requestId=f"01INV-{number}", labels=["duplicate"], receivedAmount="5")
+    for number in range(101):
+        events.of("payment.failed", requestId=f"01INV-{number}", failureReason="expired")
+    events.of("payment.refunded", requestId="01INV-100", refundAmount="5")
+    shown(person, "").sees("Payments that failed: at least 95 more")
+    found = attention(person)
+    assert "Mispayments: at least 94 more" in found and len(found) == 11
+    page = {"events": [], "nextCursor": "more"}
+    person.page.route("**/v1/webhook/events?kind=payment.refunded*", lambda route: route.fulfill(json=page))
+    assert "Mispayments: maybe more" in attention(person)
 
 
 def test_home_leads_to_all_requests_that_are_paid_in_part(new_person: NewPerson) -> None:
@@ -139,8 +157,8 @@ def test_home_leads_to_all_requests_that_are_paid_in_part(new_person: NewPerson)
     rows = [{**row, "requestId": f"01{number}", "reference": f"INV-{number}"} for number in range(5)]
     body = {"requests": rows, "pagination": {"total": 1_234, "limit": 5, "offset": 0, "hasMore": True, "nextCursor": "c"}}
     person.page.route("**/v2/request?status=partially_paid&limit=5", lambda route: route.fulfill(json=body))
-    assert attention(person)[4:] == ["Too little was paid: 5 of 12.5 fUSDC-sepolia (INV-4)", "and 1,229 more in Requests"]
-    person.click("and 1,229 more in Requests", "link").heading("Requests")
+    assert attention(person)[4:] == ["Too little was paid: 5 of 12.5 fUSDC-sepolia (INV-4)", "Requests: 1,229 more"]
+    person.click("Requests: 1,229 more", "link").heading("Requests")
     assert person.page.url.endswith("/dashboard/requests?status=partially_paid")
 
 
@@ -188,7 +206,7 @@ def test_home_asks_no_more_often_however_much_needs_attention(stack: Stack, new_
         events.of("payment.refunded", requestId=f"01OTHER-{number}", refundAmount="5")
     person.page.on("request", lambda request: asked.append(request.url) if "/v1/webhook" in request.url else None)
     found = attention(person)
-    assert [each for each in found if each.startswith("and ")] == ["and 4 more in Webhooks", "and 20 more in Mispayments"]
+    assert [each for each in found if each.endswith(" more")] == ["Webhooks: 4 more", "Mispayments: 20 more"]
     assert sum("payment.refunded" in url for url in asked) == 2, "120 refunds are two pages"
     assert len(asked) == 5, "and one call each for mispayments, failed payments and webhooks"
 

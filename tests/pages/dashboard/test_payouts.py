@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
 from playwright.sync_api import Route, expect
 
 from infra.local.screens_dashboard import SCENES
@@ -86,7 +85,7 @@ def test_an_address_of_no_form_is_said_and_other_peoples_payouts_are_not_shown(n
 
 def test_a_recurring_payout_is_signed_once_by_its_payer_and_stopped(new_person: NewPerson, purse: Purse) -> None:
     """The allowance is sent on the chain, and the permit is the one that the service gave; stopping offers to lower what is allowed."""
-    purse.says["eth_signTypedData_v4"] = lambda address, text: {"result": Account.sign_typed_data(purse.private_key, full_message=json.loads(text)).signature.to_0x_hex()}
+    purse.signs_typed_data()
     person = new_person(purse).register().at("/recurring").sees("No recurring payouts").click("New recurring payout")
     person.click("Go on to sign it").sees("Enter the address that is paid")
     expect(person.page.locator("dialog .problem")).to_have_count(3)

@@ -2,21 +2,29 @@
 paid twice."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import requests
 from playwright.sync_api import expect
 
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets.safe import bundle
+from chalicelib.chains.nodes.safes.service import SafeService
+from infra.local.safe import SafeTransaction
+from infra.local.safe_service import SafeTransactionService
 from tests.pages.conftest import NewVisitor
 from tests.pages.dashboard.conftest import NewPerson, Person
-from tests.pages.purse import REJECTS, Purse, SafePurse, TronPurse
+from tests.pages.purse import OK, REJECTS, Purse, SafePurse, TronPurse
 from tests.pages.stack import Stack
 from tests.pages.visitor import axe_findings
 from tests.support.client import item
 from tests.support.items import tron
+from tests.support.patience import patience
 from tests.support.rehearsed import rehearsed
+from tests.support.running import run_on, running
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -101,7 +109,7 @@ def test_a_refund_of_a_safe_is_proposed_with_a_file_and_executed_by_its_owners(
     request_id = paid(stack, purse, person, shop, new_visitor)
     person.at(f"/request/{request_id}").click("Refund").click("Go on").sees("Signed by the payee's wallet")
     person.page.get_by_text("It belongs to a Safe").click()
-    person.sees("Only an owner of the Safe can propose it there.").sees("import it in the app Transaction Builder")
+    person.sees("Or import this file in its Transaction Builder.")
     assert axe_findings(person.page) == []
     with person.page.expect_download() as download:
         person.click("Download for Safe")
@@ -112,6 +120,69 @@ def test_a_refund_of_a_safe_is_proposed_with_a_file_and_executed_by_its_owners(
     shop.safe.execute(shop.safe.transaction(vars(bundle(stack.chain.network, calls))))
     stack.settle()
     assert person.call("GET", f"/v2/request/{request_id}")["refundedAmount"] == "12.5"
+
+
+@pytest.fixture
+def safes(stack: Stack) -> Iterator[SafeTransactionService]:
+    """The Safe Transaction Service of the chain, in the settings of the service."""
+    with SafeTransactionService({"sepolia": stack.chain}) as service:
+        with stack.lock:
+            before = running()
+            run_on(replace(before, safes=SafeService(service.urls)))
+        yield service
+        with stack.lock:
+            run_on(before)
+
+
+def test_an_owner_proposes_a_refund_to_the_safe_that_the_other_owner_confirms(
+    stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor, safes: SafeTransactionService
+) -> None:
+    owner, other, stranger = (Purse(stack.chain, name) for name in ("Owner <b>", "Other owner", "Stranger"))
+    for each in (owner, other, stranger):
+        each.signs_typed_data()
+    shop = SafePurse(stack.chain, (owner.private_key.hex(), other.private_key.hex()))
+    person = new_person(owner, stranger)
+    request_id = paid(stack, purse, person, shop, new_visitor)
+    person.at(f"/request/{request_id}").click("Refund").click("Go on").sees("Signed by the payee's wallet")
+    person.page.get_by_text("It belongs to a Safe").click()
+    person.click("Propose with Stranger").sees(f"{stranger.address} is not an owner of the Safe")
+    owner.chain_id = 1
+    owner.says["wallet_switchEthereumChain"] = OK
+    person.click("Propose with Owner <b>").sees("The wallet is on another network.")
+    del owner.says["wallet_switchEthereumChain"]
+    signs, owner.says["eth_signTypedData_v4"] = owner.says["eth_signTypedData_v4"], REJECTS
+    person.click("Propose with Owner <b>").sees("The wallet did not sign.")
+    owner.says["eth_signTypedData_v4"] = signs
+    assert axe_findings(person.page) == []
+    person.click("Propose with Owner <b>").sees("Proposed with nonce 0. The other owners confirm it")
+    person.page.reload()
+    person.click("Refund").click("Go on").sees("This browser has sent such a refund already")
+    person.page.get_by_text("It belongs to a Safe").click()
+    person.click("Propose with Owner <b>").sees("This was proposed to the Safe already, with nonce 0")
+    queue = requests.get(f"{safes.urls['sepolia']}/api/v1/safes/{shop.address}/multisig-transactions/", timeout=patience()).json()
+    (proposed,) = queue["results"]
+    assert [each["owner"] for each in proposed["confirmations"]] == [owner.address]
+    made = SafeTransaction(proposed["to"], proposed["data"], 0, operation=proposed["operation"])
+    confirmed = [bytes.fromhex(proposed["confirmations"][0]["signature"][2:]), other.sign_hash(proposed["safeTxHash"])]
+    in_order = [each for _, each in sorted(zip((owner.address.lower(), other.address.lower()), confirmed, strict=True))]
+    purse.send({"from": purse.address, "to": shop.address, "data": "0x" + made.call(b"".join(in_order)).hex(), "value": "0x0"})
+    stack.settle()
+    assert person.call("GET", f"/v2/request/{request_id}")["refundedAmount"] == "12.5"
+
+
+@rehearsed
+def test_a_refund_of_a_safe_where_the_service_knows_no_safes_says_so(
+    stack: Stack, purse: Purse, new_person: NewPerson, new_visitor: NewVisitor
+) -> None:
+    owner, shop = Purse(stack.chain, "Owner"), SafePurse(stack.chain)
+    person = new_person(owner)
+    person.at(f"/request/{paid(stack, purse, person, shop, new_visitor)}").click("Refund").click("Go on")
+    person.page.get_by_text("It belongs to a Safe").click()
+    person.click("Propose with Owner").sees("this deployment has no Safe Transaction Service of sepolia")
+    person.page.get_by_role("button", name="Download for Safe").wait_for()
+    refusal = {"statusCode": 503, "message": "The Safe Transaction Service allows no more requests for now", "code": "safe_service_unavailable"}
+    person.page.route("**/v2/safe-proposals", lambda route: route.fulfill(status=503, json=refusal))
+    person.click("Propose with Owner").sees("The Safe Transaction Service allows no more requests for now")
 
 
 @rehearsed

@@ -58,7 +58,7 @@ OFFERED = {
         ("button", "New recurring payout", "POST /v2/payouts"), ("button", "Sign", "POST /v2/payouts/recurring/{recurring_id}"),
         ("button", "Resume", "PATCH /v2/payouts/recurring/{recurring_id}"), ("button", "Stop", "PATCH /v2/payouts/recurring/{recurring_id}"),
     ),
-    "/mispayments": (("button", "Accept as paid", "POST /v2/request/{request_id}/accept"), ("button", "Refund", "POST /v2/request/{request_id}/refund")),
+    "/mispayments": (("button", "Accept as paid", "POST /v2/request/{request_id}/accept"), ("button", "Refund", "POST /v2/request/{request_id}/refund"), ("button", "Refund", "POST /v2/safe-proposals")),
     "/request/{id}": (
         ("button", "Cancel the link", f"POST {SECURE}/{{token}}/cancel"), ("button", "Change the expiry", f"PATCH {SECURE}/{{token}}"),
         ("button", "Change the note", "PATCH /v2/request/{request_id}"), ("button", "Accept as paid", "POST /v2/request/{request_id}/accept"),

@@ -42,7 +42,7 @@ def store_copies(person: Person, count: int) -> None:
     stored = table.items[payment.key.pk][payment.key.sk]
     for number in range(1, count):
         listed_at = place_of(payment.at - timedelta(seconds=number), f"{number:026}")
-        table.put(Item({**stored, "sk": {"S": f"{payment.key.sk}#{number}"}, "listed_at": {"S": listed_at}}))
+        table.put(Item({**stored, "sk": {"S": f"{payment.key.sk}#{number}"}, "event_key": {"S": str(number)}, "listed_at": {"S": listed_at}}))
 
 
 def calls_of(stack: Stack, person: Person, path: str, rows: int) -> tuple[list[str], int]:
@@ -83,12 +83,44 @@ def test_all_that_a_filter_finds_is_added_up_when_somebody_asks_for_it(stack: St
     assert sum(Decimal(each.replace(",", "")) for each in sums) == 75_000
 
 
+def test_the_sums_are_those_of_the_payments_that_somebody_chooses(new_person: NewPerson) -> None:
+    """By the keyboard as well; those that are chosen stay so when more are shown, and go with other filters."""
+    person = new_person().register()
+    store_copies(person, 30)
+    shown(person, "/payments").sees("Sum of the 25 shown: 312.5 fUSDC-sepolia")
+    rows, whole = person.page.locator("tbody").get_by_role("checkbox"), person.page.get_by_label("Choose all that are shown")
+    whole.focus()
+    for _ in range(2):
+        person.page.keyboard.press("Tab")  # over the button that adds up all
+    expect(rows.first).to_be_focused()
+    expect(rows.first).to_have_accessible_name(re.compile(r"Choose 12\.5 fUSDC-sepolia of \w+ \d+, \d{4}"))
+    person.page.keyboard.press("Space")
+    person.sees("Sum of the 1 chosen: 12.5 fUSDC-sepolia")
+    expect(person.page.get_by_role("button", name="Add up all")).to_have_count(0)
+    assert whole.evaluate("(each) => [each.checked, each.indeterminate]") == [False, True]
+    whole.check()
+    person.sees("Sum of the 25 chosen: 312.5 fUSDC-sepolia").click("Show more")
+    expect(rows).to_have_count(30)
+    person.sees("Sum of the 25 chosen: 312.5 fUSDC-sepolia")
+    rows.last.check()
+    rows.first.uncheck()
+    person.sees("Sum of the 25 chosen")
+    whole.check()
+    person.sees("Sum of the 30 chosen: 375 fUSDC-sepolia")
+    whole.uncheck()
+    person.sees("Sum of the 30 shown: 375 fUSDC-sepolia")
+    rows.first.check()
+    person.page.locator("summary", has_text=re.compile("^Filter")).click()
+    person.fill("Reference", "elsewhere").click("Show").sees("No payments")
+    shown(person, "/payments").sees("Sum of the 25 shown")
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [
         (0, {}, "The service could not be reached"),
         (429, {"retry-after": "17"}, "Too many calls. Try again in 17 seconds."),
-        (409, {}, "It is so. Somebody may have changed it at the same moment"),
+        (409, {}, "It is so"),
         (503, {"x-request-id": "req-9"}, "tell the operator this number: req-9"),
     ],
 )  # fmt: skip

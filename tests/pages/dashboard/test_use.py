@@ -106,10 +106,12 @@ def test_what_the_api_refuses_is_said_and_the_form_stays(new_person: NewPerson) 
     person = fill_payment(new_person().register().at("/create"))
     keys: list[str] = []
     answers = iter([
-        (0, {}, "The service could not be reached"),
-        (429, {"retry-after": "17"}, "Try again in 17 seconds"),
-        (409, {}, "Somebody may have changed it"),
-        (503, {"x-request-id": "req-9"}, "tell the operator this number: req-9"),
+        (0, {}, {}, "The service could not be reached"),
+        (429, {"retry-after": "17"}, {}, "Try again in 17 seconds"),
+        (409, {}, {}, "It is so"),
+        (409, {}, {"code": "changed_meanwhile"}, "Somebody changed it at the same moment"),
+        (503, {"x-request-id": "req-9"}, {}, "tell the operator this number: req-9"),
+        (504, {}, {}, "if it stays, tell the operator."),
     ])  # fmt: skip
     now: list[Any] = []
 
@@ -117,14 +119,14 @@ def test_what_the_api_refuses_is_said_and_the_form_stays(new_person: NewPerson) 
         keys.append(route.request.headers["idempotency-key"])
         if not now:
             return route.continue_()
-        status, headers, _ = now[0]
-        body = json.dumps({"statusCode": status, "message": "It is so", "error": "x"})
+        status, headers, more, _ = now[0]
+        body = json.dumps({"statusCode": status, "message": "It is so", "error": "x", **more})
         return route.fulfill(status=status, headers=headers, body=body, content_type="application/json") if status else route.abort()
 
     person.page.route("**/v2/secure-payments", answer)
     for expected in answers:
         now[:] = [expected]
-        person.click("Create link").sees(expected[2])
+        person.click("Create link").sees(expected[-1])
         assert person.page.get_by_label("Reference", exact=True).input_value() == "INV-7"
     now.clear()
     person.click("Create link").sees("The link is ready")

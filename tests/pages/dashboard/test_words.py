@@ -205,7 +205,7 @@ def test_home_counts_the_failed_payments_that_it_does_not_show_as_no_view_lists_
     aged = [{**event("payment.failed", offrampId=f"o{days}"), "createdAt": ago(days * 86_400)} for days in (29, 31)]
     page = opened("", {**EMPTY, "read_account": {}, "list_events": {"events": [*events, *aged], "nextCursor": None}})
     assert len(needing(page)) == 5
-    expect(page.locator("[aria-labelledby=attention] li").last).to_have_text("and 2 more that failed")
+    expect(page.locator("[aria-labelledby=attention] li").last).to_have_text("Payments that failed: 2 more")
     assert axe_findings(page) == []
 
 

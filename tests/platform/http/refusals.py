@@ -29,6 +29,10 @@ _LIST = {
     "is not a day or time of the calendar": "dates that a calendar does not have",
     "clientId must be the client ID that is sent": "the credential",
 }
+_EXPIRY = {
+    "expiresAt must be in the future|expiresAt can be no later": "the time",
+    "is not a day or time of the calendar": "dates that a calendar does not have",
+}
 _PAYMENTS = {**_LIST, **_ADDRESS, "is not a currency|is not a network": "what the catalogue has"}
 _FEE = {"feeAddress: is the zero address": "the Tron spelling of it", **_ADDRESS}
 _NAME = {"is a name, and": "whether the deployment has a node of mainnet, and the network of the payment"}
@@ -165,6 +169,13 @@ REFUSALS: dict[str, dict[str, str]] = {
         "names .* more than once": "JSON Schema counts an array's entries and does not compare these",
         "fit into one transaction": "the gas of the payments",
     },
+    "propose_to_safe": {
+        **_ADDRESS,
+        "nonce and signature are sent together": "null counts as left out",
+        "value is too large": "2^256",
+        "is not supported|has no Safe Transaction Service|has no contract|there is no Safe": "the settings, and the chain",
+        "signature: is not that of": "what was signed",
+    },
     "create_commerce_payment": {
         **_CHOICE,
         "There is no escrow|cannot be held": "the networks of the currencies",
@@ -182,14 +193,12 @@ REFUSALS: dict[str, dict[str, str]] = {
     "capture_commerce_calldata": {"captureAmount must be from 1": "what is held", **_COLLECTING},
     "refund_commerce_payment": {"refundAmount must be from 1": "what was captured"},
     "refund_commerce_calldata": {"refundAmount must be from 1": "what was captured"},
-    "update_secure_payment": {
-        "must be in the future": "the time",
-        "is not a day or time of the calendar": "dates that a calendar does not have",
-    },
+    "update_secure_payment": _EXPIRY,
     "cancel_request": {"is part of a link|is a period of": "what the request is"},
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid": "what the catalogue has, and what can be converted",
@@ -202,6 +211,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "create_payout": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "network and currency have to agree": "the network of the currency",
         "is the recipient": "two fields that are equal",
@@ -211,6 +221,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "create_payouts": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid|as paymentCurrency": "what the catalogue has, and two fields that differ",

@@ -19,7 +19,7 @@ _EVERYBODY = """
     read_own_payee_destination look_up_own_payee_destination look_up_payout_destination
 """
 _MONEY = """
-    create_request update_request cancel_request refund_request accept_request withdraw_payment_intent
+    create_request update_request cancel_request refund_request accept_request propose_to_safe withdraw_payment_intent
     create_commerce_payment authorize_commerce_payment authorize_commerce_calldata charge_commerce_payment
     charge_commerce_calldata capture_commerce_payment capture_commerce_calldata void_commerce_payment
     void_commerce_calldata refund_commerce_payment refund_commerce_calldata create_multicall_payout create_payout create_payouts

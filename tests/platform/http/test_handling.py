@@ -161,7 +161,9 @@ def test_a_view_may_add_headers_or_answer_itself() -> None:
 
 
 def test_a_race_of_two_writes_is_409_and_says_that_a_repetition_helps(api: Api) -> None:
-    assert refusal(PLAIN, sent(), raced) == (409, "The record was changed at the same moment: try again")
+    response = handle(PLAIN, raced, running(), sent())
+    expected = {"statusCode": 409, "message": "The record was changed at the same moment: try again", "error": "Conflict"}
+    assert json.loads(response.body) == {**expected, "code": "changed_meanwhile"} and response.status_code == 409
     (line,) = api.log_lines()
     assert (line["message"], line["status"]) == ("responded", 409)
 

@@ -8,6 +8,7 @@ fails, all are reverted.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from chalicelib.base.addresses import ZERO_ADDRESS, address_bytes, evm_address
 from chalicelib.base.frozen import frozen
@@ -16,7 +17,7 @@ from chalicelib.chains.calldata.abi import WORD, bytes_tail, call, members, read
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.catalogue.contracts import MULTI_SEND, address_of
 
-DELEGATECALL = 1
+CALL, DELEGATECALL = 0, 1
 
 _MULTI_SEND = bytes.fromhex("8d80ff0a")
 _CALL = b"\x00"
@@ -51,6 +52,14 @@ class SafeTerms:
     refund_receiver: str = ZERO_ADDRESS
 
 
+def one_transaction(network: str, transactions: Sequence[Transaction]) -> SafeTransaction:
+    """One Safe transaction that makes all transactions in order. LookupError as `bundle`, of several."""
+    if len(transactions) > 1:
+        return bundle(network, transactions)
+    (only,) = transactions
+    return SafeTransaction(only.to, only.value, only.data, CALL)
+
+
 def bundle(network: str, transactions: Sequence[Transaction]) -> SafeTransaction:
     """One Safe transaction that makes all transactions in order. LookupError without MultiSendCallOnly there."""
     packed = b"".join(_pack_transaction(each) for each in transactions)
@@ -76,28 +85,30 @@ def unpack_transactions(packed: bytes) -> tuple[Transaction, ...]:
     return tuple(transactions)
 
 
+def safe_tx(chain_id: int, safe: str, transaction: SafeTransaction, terms: SafeTerms) -> dict[str, Any]:
+    """What the owners of a Safe sign by EIP-712."""
+    return {
+        "domain": {"chainId": chain_id, "verifyingContract": safe},
+        "types": {"SafeTx": _SAFE_TX},
+        "primaryType": "SafeTx",
+        "message": {
+            "to": transaction.to,
+            "value": transaction.value,
+            "data": transaction.data,
+            "operation": transaction.operation,
+            "safeTxGas": terms.safe_tx_gas,
+            "baseGas": terms.base_gas,
+            "gasPrice": terms.gas_price,
+            "gasToken": terms.gas_token,
+            "refundReceiver": terms.refund_receiver,
+            "nonce": terms.nonce,
+        },
+    }
+
+
 def safe_tx_hash(chain_id: int, safe: str, transaction: SafeTransaction, terms: SafeTerms) -> str:
     """The EIP-712 hash (0x hex) that the owners of a Safe sign, and that its ExecutionSuccess event contains."""
-    digest = digest_of_typed_data(
-        {
-            "domain": {"chainId": chain_id, "verifyingContract": safe},
-            "types": {"SafeTx": _SAFE_TX},
-            "primaryType": "SafeTx",
-            "message": {
-                "to": transaction.to,
-                "value": transaction.value,
-                "data": transaction.data,
-                "operation": transaction.operation,
-                "safeTxGas": terms.safe_tx_gas,
-                "baseGas": terms.base_gas,
-                "gasPrice": terms.gas_price,
-                "gasToken": terms.gas_token,
-                "refundReceiver": terms.refund_receiver,
-                "nonce": terms.nonce,
-            },
-        }
-    )
-    return "0x" + digest.hex()
+    return "0x" + digest_of_typed_data(safe_tx(chain_id, safe, transaction, terms)).hex()
 
 
 def _pack_transaction(transaction: Transaction) -> bytes:

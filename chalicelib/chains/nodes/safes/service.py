@@ -3,17 +3,18 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.base.addresses import ZERO_ADDRESS, evm_address
 from chalicelib.base.errors import BadRequest, ServiceError
-from chalicelib.base.frozen import frozen
 from chalicelib.base.money import MAX_UINT256
 from chalicelib.chains.nodes.rpc.http_client import HttpClient, HttpError, HttpResponse
 
 if TYPE_CHECKING:
-    from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
+    from chalicelib.chains.nodes.safes.records import Proposal, SafeState
 
+_Read = TypeVar("_Read")
+MOST_QUEUED = 50
 _LONGEST_DATA = 128 * 1024
 """Bytes; the longest transaction that Ethereum nodes accept."""
 _MAX_RESPONSE_BYTES = 2 * 1024 * 1024
@@ -33,15 +34,6 @@ class SafeServiceUnavailable(ServiceError):
     status = 503
 
 
-@frozen
-class Proposal:
-    """A Safe transaction from the service. The caller has to check that it has the hash that was requested."""
-
-    safe: str
-    transaction: "SafeTransaction"
-    terms: "SafeTerms"
-
-
 class SafeService:
     """The clients of the networks' services.
 
@@ -57,23 +49,68 @@ class SafeService:
         """Whether the network has a service."""
         return network in self._urls
 
-    def transaction(self, network: str, safe_tx_hash: str) -> Proposal | None:
+    def transaction(self, network: str, safe_tx_hash: str) -> "Proposal | None":
         """The transaction with a hash (0x and 64 lower-case digits); None if the service does not have it.
 
         Raises SafeServiceUnavailable, and KeyError for a network without a service.
         """
-        try:
-            response = self._client(network).get(f"/api/v1/multisig-transactions/{safe_tx_hash}/")
-        except HttpError as error:
-            raise SafeServiceUnavailable("The Safe Transaction Service does not answer") from error
+        return self._read(network, f"/api/v1/multisig-transactions/{safe_tx_hash}/", _proposal)
+
+    def safe(self, network: str, address: str) -> "SafeState | None":
+        """What is known of a Safe; None if there is none at the address. Two requests. Raises as `transaction`."""
+        from chalicelib.chains.nodes.safes.records import SafeState
+
+        found = self._read(network, f"/api/v1/safes/{address}/", _owners_and_nonce)
+        if found is None:
+            return None
+        owners, nonce = found
+        query = f"executed=false&nonce__gte={nonce}&ordering=-nonce&limit={MOST_QUEUED}"
+        queued = self._read(network, f"/api/v1/safes/{address}/multisig-transactions/?{query}", _proposals) or ()
+        return SafeState(owners, nonce, tuple(each for each in queued if each.terms.nonce >= nonce))
+
+    def propose(self, network: str, proposal: "Proposal", safe_tx_hash: str, owner: str, signature: bytes) -> None:
+        """Stores a transaction with the signature of an owner, for the others to confirm; once more changes nothing.
+
+        Raises as `transaction`, also if the service refuses it.
+        """
+        transaction, terms = proposal.transaction, proposal.terms
+        body = {
+            "to": transaction.to,
+            "value": str(transaction.value),
+            "data": transaction.data,
+            "operation": transaction.operation,
+            "safeTxGas": str(terms.safe_tx_gas),
+            "baseGas": str(terms.base_gas),
+            "gasPrice": str(terms.gas_price),
+            "gasToken": terms.gas_token,
+            "refundReceiver": terms.refund_receiver,
+            "nonce": terms.nonce,
+            "contractTransactionHash": safe_tx_hash,
+            "sender": owner,
+            "signature": "0x" + signature.hex(),
+        }
+        path = f"/api/v1/safes/{proposal.safe}/multisig-transactions/"
+        response = self._send(lambda: self._client(network).post_json(path, body, _MAX_RESPONSE_BYTES))
+        if not response.is_success:
+            raise SafeServiceUnavailable(f"The Safe Transaction Service {_refusal(response)}")
+
+    def _read(self, network: str, path: str, parse: Callable[[Any], _Read]) -> _Read | None:
+        """What is at a path; None if the service does not have it."""
+        response = self._send(lambda: self._client(network).get(path))
         if response.status == 404:
             return None
         if response.status != 200:
             raise SafeServiceUnavailable(f"The Safe Transaction Service {_refusal(response)}")
         try:
-            return _proposal(json.loads(response.body))
+            return parse(json.loads(response.body))
         except (ValueError, TypeError, LookupError, RecursionError, BadRequest) as error:
             raise SafeServiceUnavailable("The Safe Transaction Service does not answer as it should") from error
+
+    def _send(self, send: Callable[[], HttpResponse]) -> HttpResponse:
+        try:
+            return send()
+        except HttpError as error:
+            raise SafeServiceUnavailable("The Safe Transaction Service does not answer") from error
 
     def _client(self, network: str) -> HttpClient:
         key, known = self._key_of(network), self._clients.get(network)
@@ -90,9 +127,10 @@ def _refusal(response: HttpResponse) -> str:
     return _REFUSALS.get(response.status, f"does not answer as it should: status {response.status}")
 
 
-def _proposal(fields: Any) -> Proposal:
+def _proposal(fields: Any) -> "Proposal":
     """Raises ValueError, TypeError, LookupError or BadRequest unless the fields have the documented form."""
     from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction
+    from chalicelib.chains.nodes.safes.records import Proposal
 
     data = "0x" if fields["data"] is None else fields["data"]
     if not _DATA.fullmatch(data):
@@ -110,6 +148,14 @@ def _proposal(fields: Any) -> Proposal:
             refund_receiver=_address(fields["refundReceiver"]),
         ),
     )
+
+
+def _proposals(fields: Any) -> "tuple[Proposal, ...]":
+    return tuple(_proposal(each) for each in fields["results"])
+
+
+def _owners_and_nonce(fields: Any) -> tuple[tuple[str, ...], int]:
+    return tuple(evm_address(each) for each in fields["owners"]), _integer(fields["nonce"], _NONCES)
 
 
 def _integer(value: Any, end: int = MAX_UINT256 + 1) -> int:

@@ -17,7 +17,7 @@ from chalicelib.chains.catalogue.contracts import LIFI_RECEIVER, address_of
 from chalicelib.chains.nodes.bridges.deposits import FILLED_TOPIC, LoggedReturn
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.rpc.receipts import RawReceipts, logs_in
-from chalicelib.chains.nodes.safes.service import Proposal
+from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.crosschain.core.records import Stage
 from chalicelib.payments.announcements import tracking

@@ -1,0 +1,1 @@
+"""Transactions that an owner of a Safe signs and the service proposes to the other owners."""
