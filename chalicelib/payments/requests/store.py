@@ -72,10 +72,12 @@ def references(store: Store, topics: Iterable[str]) -> list[Reference]:
 
 
 def daily_counts(
-    store: Store, account_id: str, series: str, first: datetime | None, last: datetime | None
+    store: Store, account_id: str, series: str, first: datetime | None, last: datetime | None, limit: int | None = None
 ) -> tuple[DailyCount, ...]:
-    """The counts of a series from one day to another. One query for each MB, which is about five years of payments."""
+    """The counts of a series from one day to another, or the first `limit`. One query for each MB, which is about five
+    years of payments of one client id."""
     partition = DailyCount.KEY.partition(account_id=account_id, series=series)
     first_day = day_of(first) if first is not None else FIRST_SORT_KEY
     last_day = f"{day_of(last)}{LAST_SORT_KEY}" if last is not None else LAST_SORT_KEY
-    return store.query(DailyCount, KeyRange(DailyCount.KEY.table, partition, first_day, last_day))
+    keys = KeyRange(DailyCount.KEY.table, partition, first_day, last_day)
+    return store.query(DailyCount, keys, limit)

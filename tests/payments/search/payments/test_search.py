@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ValidationFailed
+from chalicelib.base.lists import MOST_QUERIES, PUBLIC_QUERIES
 from chalicelib.chains.catalogue.tokens import find_tokens, token_with_id
+from chalicelib.payments.recording import payment_counts
 from chalicelib.payments.requests.list_names import transaction, wallet
 from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
+from chalicelib.payments.requests.records import DailyCount
 from chalicelib.payments.search.payments import flows
 from chalicelib.payments.search.payments.records import Filters
 from tests.fakes.memory_store import MemoryStore
@@ -242,3 +245,29 @@ def test_a_payment_that_a_fork_removes_between_two_pages_moves_no_other() -> Non
     histories.record(store, [replace(each, status=PaymentStatus.REVERSED) for each in newest[2:4]])
     second = flows.page_after(services, Filters(account_id="acct"), first.cursor or "", 3)
     assert [each.payment_id for each in second.payments] == [each.payment_id for each in newest[4:7]]
+
+
+def test_of_the_counts_of_a_wallet_few_are_read_for_a_client_id_alone_however_many_others_the_account_has() -> None:
+    """A wallet has counts for each client id and day; the payments of the one are then counted on the index."""
+    random, store = Random(5), MemoryStore()
+    services: Any = SimpleNamespace(store=store)
+    own = [replace(histories.payment(random, number), account_id="acct", client_id="cli_a", payee=WALLETS[1]) for number in range(9)]
+    histories.record(store, own)
+    store.put_many(
+        DailyCount("acct", payment_counts.of_wallet(WALLETS[1]), f"20{year:02}-01-01", f"cli_{number}", 0)
+        for year in range(26) for number in range(400)
+    )  # fmt: skip
+    read = list[int]()
+
+    def query(*args: Any) -> Any:
+        found = MemoryStore.query(store, *args)
+        read.append(len(found))
+        return found
+
+    store.query = query  # type: ignore[method-assign]
+    by_payee = Filters("acct", payee=wallet(WALLETS[1]), client_id="cli_a")
+    for queries, most in ((PUBLIC_QUERIES, 5_000), (MOST_QUERIES, 20_000)):
+        read.clear()
+        page = flows.page_at(services, replace(by_payee, queries=queries), 0, 20)
+        assert (page.total, len(page.payments)) == (9, 9)
+        assert most // 2 < sum(read) <= most
