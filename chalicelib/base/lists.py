@@ -18,6 +18,10 @@ LISTS = {
 
 The partition key of an index is the attribute of the same name, its sort key is `listed_at`.
 """
+MOST_QUERIES = 8
+"""The most queries that read a page, those that count, and those that pass over an offset, each."""
+PUBLIC_QUERIES = 2
+"""The same for a client id that is sent alone: 1 MB each at most, for a call that anybody can make."""
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

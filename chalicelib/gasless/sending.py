@@ -240,9 +240,13 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     """Submits the call of a batch, of which none was accepted; gives the batch up for good if it is not accepted, or
     cannot succeed any more, for which no node is asked."""
     payments = store.payments(services.store, batch.payment_ids)
+    requests = request_store.standing_alone(services.store, [each.request_id for each in payments])
+    gone = (rules.why_gone(each, requests.get(each.request_id), services.clock()) for each in payments)
     reason: str | None = "the service sends no transactions of this account any more"
     if any(rules.is_late(each, services.clock()) for each in payments):
         reason = "the deadline of a payment of the transaction is over, or about to be"
+    elif why := next((each for each in gone if each is not None), None):  # meanwhile, as nodes may have taken long
+        reason = f"of a payment of the transaction {why}"
     elif not answers:
         return
     elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):

@@ -83,7 +83,10 @@ def after_outcome(
     """The count of an account's or payer's reverts, by its name, after a call for it has ended; None if it stays as it
     is. A payer's success does not end the day that a revert delays the next call by, unless it follows the reverted
     one: a permit that somebody else has sent first is reverted, and what it allows is taken all the same. That costs a
-    payment each time, so that nobody has the service pay for reverts by sending permits first."""
+    payment each time, so that nobody has the service pay for reverts by sending permits first.
+
+    The time never goes back: the clocks of workers differ, and one that is behind would end delays early."""
+    now = max(now, transaction.created_at, known.last_at if known is not None else now)
     before = after = known or Reverts(transaction.network, name, 0, now)
     after = after.with_open_calls([each for each in after.open_calls if each != transaction.call_key])
     if status is CallStatus.REVERTED:

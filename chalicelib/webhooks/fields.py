@@ -134,7 +134,9 @@ PLACE = (NETWORK, CURRENCY, PAYMENT_CURRENCY, IS_FIAT, *CONVERSION, RECURRING_PA
 
 PAYEE = public("payee", "text", "The address that received it, EIP-55 or base58", _WALLET)
 REFERENCE = public("reference", "text or null", "Your own reference of the link or request", "INV-1")
-PAYER = public("payerAddress", "text or null", "Who sent it; `null` if the chain does not tell", _WALLET)
+PAYER = public(
+    "payerAddress", "text or null", "Who sent it, by the word of one node; `null` if the chain does not tell", _WALLET
+)
 CLIENT_ID = public("clientId", "text", "That client id", "cli_test", present="if the link or request has a client id")
 ORIGIN = public(
     "origin",

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from chalicelib.base.lists import place_at
+from chalicelib.base.lists import MOST_QUERIES, place_at
 from chalicelib.base.money import BaseUnits
 from chalicelib.base.records import Counts, Record
 from chalicelib.payments.recording.payment_counts import Facets
@@ -24,7 +24,7 @@ from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.requests import listing
 from chalicelib.payments.search.requests.listing import Wanted
 from chalicelib.platform.storage.items import item_of
-from chalicelib.platform.storage.pages import MOST_QUERIES, ListPage
+from chalicelib.platform.storage.pages import ListPage
 from chalicelib.platform.storage.store import Store
 from tests.bench.figures import Figure
 from tests.platform.storage.kept_records import PAYMENT, REQUEST

@@ -1,8 +1,8 @@
 """What a flow costs in DynamoDB: read and write units of its calls, from the items in the tables of in-process AWS.
 
 A write is charged by the larger of the item before and after it, in KB, twice in a transaction. Every index that has it
-is written as well, if anything that the index holds has changed: twice if the item moves within it. A read is charged
-in 4 KB, half if it need not be consistent.
+is written as well, if anything that the index holds has changed: twice if the item moves within it, and each time by
+the size of what the index holds of the item. A read is charged in 4 KB, half if it need not be consistent.
 """
 
 import threading
@@ -114,11 +114,17 @@ def _count_write(
     for name, index in client.tables[table].indexes.items():
         left, right = index.position(old), index.position(new)
         if left is not None and left != right:
-            units.writes += _size(old)
-            units.partitions[f"{table} {name}", left[0]] += _size(old)
+            _count_entry(units, f"{table} {name}", index, left[0], old)
         if right is not None and (left != right or _has_changed(index, old, new)):
-            units.writes += _size(new)
-            units.partitions[f"{table} {name}", right[0]] += _size(new)
+            _count_entry(units, f"{table} {name}", index, right[0], new)
+
+
+def _count_entry(units: Units, place: str, index: Index, partition: str, item: Stored) -> None:
+    """Counts one write of an item's entry in an index."""
+    assert item is not None, "what has a place in an index exists"
+    size = _size(index.shown(item))
+    units.writes += size
+    units.partitions[place, partition] += size
 
 
 def _has_changed(index: Index, old: Stored, new: Stored) -> bool:

@@ -13,7 +13,7 @@ from tests.bench.units import metered
 from tests.fakes.world import PREFIX, in_process_aws
 from tests.support.patience import patience
 
-_OPS = f"{PREFIX}-ops"
+_OPS, _PAYMENTS = f"{PREFIX}-ops", f"{PREFIX}-payments"
 
 
 def test_calls_that_are_made_at_the_same_time_are_each_counted_once() -> None:
@@ -22,6 +22,20 @@ def test_calls_that_are_made_at_the_same_time_are_each_counted_once() -> None:
         list(threads.map(lambda name: client.put_item(TableName=_OPS, Item=_item(name, sizes[name])), sizes))
     assert units.partitions == {(_OPS, "small"): 1, (_OPS, "large"): 3}
     assert units.writes == 4
+
+
+def test_a_write_in_an_index_is_charged_by_what_the_index_holds_of_the_item() -> None:
+    due = {"due_shard": {"S": "DUE#0"}, "due_at": {"N": "1"}}
+    listed = {"by_account": {"S": "ACCOUNT"}, "listed_at": {"S": "2026"}}
+    with in_process_aws() as client, metered(client) as units:
+        client.put_item(TableName=_PAYMENTS, Item=_item("large", 3_000) | due | listed)
+        client.delete_item(TableName=_PAYMENTS, Key={"pk": {"S": "large"}, "sk": {"S": "ITEM"}})
+    of_keys, of_all = 1, 3
+    assert units.partitions == {
+        (_PAYMENTS, "large"): 2 * of_all,
+        (f"{_PAYMENTS} by_due", "DUE#0"): 2 * of_keys,
+        (f"{_PAYMENTS} by_account", "ACCOUNT"): 2 * of_all,
+    }
 
 
 def test_a_refused_transaction_of_one_thread_takes_no_write_of_another_with_it() -> None:

@@ -279,18 +279,17 @@ def _page(
     ProjectionExpression: str | None = None,
 ) -> dict[str, Any]:
     """The first of these entries, up to 1 MB or a number, and those of them for which a filter holds."""
-    looked, size = list[Item](), 0
+    shown, size = list[Item](), 0
     for _, pk, sk in entries:
-        item = table.items[pk][sk]
-        size += Item(index.shown(item)).size if index.keys_only else item.size
-        if len(looked) == Limit or (looked and size > _MB):
+        entry = index.shown(table.items[pk][sk])
+        size += entry.size
+        if len(shown) == Limit or (shown and size > _MB):
             break
-        looked.append(item)
-    shown = [index.shown(each) for each in looked]
+        shown.append(entry)
     found = [each for each in shown if condition is None or given.holds(parse_condition(condition), each)]
-    page: dict[str, Any] = {"Count": len(found), "ScannedCount": len(looked)}
-    if looked and (len(looked) < len(entries) or len(looked) == Limit):
-        page["LastEvaluatedKey"] = index.place_of(looked[-1])
+    page: dict[str, Any] = {"Count": len(found), "ScannedCount": len(shown)}
+    if shown and (len(shown) < len(entries) or len(shown) == Limit):
+        page["LastEvaluatedKey"] = index.place_of(shown[-1])
     if Select not in (None, "COUNT"):
         raise NotImplementedError(Select)
     if Select is None:

@@ -82,9 +82,9 @@ class Index:
         """The attributes that name the place of an item, as in LastEvaluatedKey."""
         return {name: dict(item[name]) for name in (self.by, self.order, "pk", "sk")}
 
-    def shown(self, item: Item) -> Mapping[str, Any]:
+    def shown(self, item: Item) -> Item:
         """What the index holds of an item."""
-        return self.place_of(item) if self.keys_only else item
+        return Item(self.place_of(item)) if self.keys_only else item
 
     def check(self, item: Mapping[str, Any]) -> None:
         """Raises Refused for an item whose attributes cannot be those of this index."""

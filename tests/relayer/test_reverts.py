@@ -176,3 +176,15 @@ def test_an_outcome_of_which_nothing_is_counted_any_more_leaves_an_open_call_alo
     later = replace(OF_PAYER, count=1, reverted_call="payout/2", until=NOW + DAY)
     undone = undo_outcome(later, PAYER, PAYERS_CALL, CallStatus.REVERTED, NOW)
     assert undone == later.with_open_calls(("payout/1",)), "the revert of another call counts as before"
+
+
+@pytest.mark.parametrize("behind", [DAY, 3 * DAY])
+def test_a_worker_whose_clock_is_behind_shortens_no_delay(behind: timedelta) -> None:
+    """An outcome is later than its transaction, and than the one that was counted before."""
+    first = after_outcome(None, PAYER, PAYERS_CALL, CallStatus.REVERTED, NOW - behind)
+    assert first is not None and first.until == NOW + DAY
+    for known, until in ((first, NOW + 2 * DAY), (replace(first, until=NOW + 2 * DAY), NOW + 2 * DAY)):
+        second = after_outcome(known, PAYER, PAYERS_CALL, CallStatus.REVERTED, NOW - behind)
+        assert second is not None and (second.until, second.last_at) == (until, NOW)
+    accounts = after_outcome(replace(OF_ACCOUNT, count=9), "shop", ACCOUNTS_CALL, CallStatus.REVERTED, NOW - behind)
+    assert accounts is not None and accounts.last_at == NOW

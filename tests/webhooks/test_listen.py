@@ -19,7 +19,7 @@ from infra.listen import RETRIES, Listener, Refused
 from tests.docs.documents import DOCS
 from tests.support.client import Shop
 from tests.support.http_server import Request, Response, serving
-from tests.support.patience import wait_for
+from tests.support.patience import patience, wait_for
 from tests.support.running import running
 from tests.webhooks.test_events import write
 
@@ -137,11 +137,17 @@ def test_the_command_of_the_documents_forwards_until_it_is_interrupted(new_shop:
     with receiving(receiver) as hook:
         command = block.replace(".venv/bin/python", f"exec {sys.executable}").replace("http://localhost:3000/hook", hook)
         environment = {**os.environ, "API_URL": address(new_shop), "API_KEY": new_shop.by_key["x-api-key"]}
-        with subprocess.Popen(["bash", "-euc", command], env=environment, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            ["bash", "-euc", command],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # else it is ignored as here, in background
+        ) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == f"Forwarding the events of {address(new_shop)} to {hook}\n"
             write(running(), new_shop.account_id)
             wait_for(lambda: receiver.received)
             child.send_signal(signal.SIGINT)
-            assert child.wait() == 0
+            assert child.wait(patience()) == 0
     assert receiver.kinds == ["payment.confirmed"]

@@ -84,7 +84,7 @@ class EntryAnswer(Output):
     reference: str | None = Field(description="Your own name for the request")
     network: str
     txHash: str
-    payer: str | None = Field(description="Null if the chain does not tell")
+    payer: str | None = Field(description="Who paid, by the word of one node; null if the chain does not tell")
     payee: str
     postings: list[PostingAnswer]
 

@@ -42,7 +42,7 @@ class ReceiptPayment(Output):
     rate: ReceiptRate = Field(default_factory=unsent, description="Absent if the invoice is in the token")
     feeAmount: str = Field(description="What was paid besides to the fee address, in the token")
     feeAddress: str = Field("", description="Who got the fee; absent without one")
-    payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
+    payerAddress: str | None = Field(description="Who paid, by the word of one node; null if the chain does not tell")
     network: str
     transactionHash: str
     transactionUrl: str = Field(description="The transaction at the explorer of its network")

@@ -8,19 +8,21 @@ from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
 from chalicelib.base.ids import Entropy
 from chalicelib.base.money import Fee
+from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.interop import Destination
 from chalicelib.chains.catalogue.tokens import family_of
 from chalicelib.payments.links.errors import TronBatchRefused
 from chalicelib.payments.links.fees import rules as fees
 from chalicelib.payments.links.permissions import knows_payees
 from chalicelib.payments.links.records import Flow, Link, LinkStatus, PayableLink, PaymentType
-from chalicelib.payments.links.rules import LARGEST_TOTAL
+from chalicelib.payments.links.rules import LARGEST_TOTAL, check_expiry
 from chalicelib.payments.requests.creation import new_request
 from chalicelib.payments.requests.field_problems import for_each, refuse_field
 from chalicelib.payments.requests.records import Request
 from chalicelib.payments.requests.targets import Item, Target, resolve
 from chalicelib.payments.requests.targets import Terms as RequestTerms
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
 
 DEFAULT_REDIRECT_LABEL = "Go Back and Close"
 
@@ -37,6 +39,8 @@ class Draft:
     redirect_url: str | None = None
     redirect_label: str | None = None
     recipient_identifier: str | None = None
+    expires_at: datetime | None = None
+    """None leaves it to the deployment's settings."""
     plain_transfer: bool | None = None
     """Whether the payment gets an address for plain transfers; None leaves that to its account."""
 
@@ -77,6 +81,11 @@ def build_link(
     creator_wallet: str | None = None,
 ) -> PayableLink:
     """The link and its requests, for targets on one network; a payout with `creator_wallet`. Raises BadRequest."""
+    latest = now + terms.lifetime
+    expires_at = draft.expires_at or latest
+    check_expiry(expires_at, now)
+    if owner.mode is Mode.CLIENT_ID and expires_at > latest:
+        raise BadRequest(f"expiresAt can be no later than {iso(latest)} with a client ID alone: send an API key")
     requested, family = Fee(draft.fee_percentage, draft.fee_address), family_of(targets[0].token)
     fee = fees.resolve(requested, owner.settings.fee, family, terms.requests.own)
     token = ids.link_token(now, entropy, owner.sandbox)
@@ -88,7 +97,7 @@ def build_link(
         payment_type=PaymentType.SINGLE if len(targets) == 1 else PaymentType.BATCH,
         status=LinkStatus.PENDING,
         created_at=now,
-        expires_at=now + terms.lifetime,
+        expires_at=expires_at,
         fee_percentage=fee.percentage,
         fee_address=fee.address,
         reference=draft.reference,

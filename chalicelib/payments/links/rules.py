@@ -34,11 +34,16 @@ def shown_status(status: LinkStatus) -> LinkStatus:
     return LinkStatus.PENDING if status is LinkStatus.AWAITING_CHAIN else status
 
 
+def check_expiry(expires_at: datetime, now: datetime) -> None:
+    """Raises BadRequest unless it is in the future."""
+    if expires_at <= now:
+        raise BadRequest("expiresAt must be in the future")
+
+
 def with_expiry(payable: PayableLink, expires_at: datetime, now: datetime) -> Link:
     """The link with another expiry. Raises BadRequest unless that is in the future, Conflict for a commerce payment,
     whose times the escrow knows, and for a link that has ended."""
-    if expires_at <= now:
-        raise BadRequest("expiresAt must be in the future")
+    check_expiry(expires_at, now)
     if payable.commerce is not None:
         raise Conflict("The times of a commerce payment are part of its terms, which the escrow knows")
     status = status_at(payable.link, now)

@@ -157,7 +157,12 @@ class NewLink(ClientChoice, Redirect):
     reference: fields.OwnName = Field(
         None, description="Your own name for it, such as an invoice number; empty is none"
     )
+    expiresAt: fields.Instant | None = Field(None, description="When it can no longer be paid: in the future")
     accessPolicy: AccessPolicy | None = None
+
+    def link_draft(self, **others: Any) -> Draft:
+        """The wanted link, with `others` of its fields."""
+        return self.plain(Draft, expires_at=fields.parse_instant(self.expiresAt), **others)
 
 
 class CreateSecurePayment(NewLink):
@@ -174,7 +179,7 @@ class CreateSecurePayment(NewLink):
         return len(self.requests)
 
     def draft(self) -> Draft:
-        return self.plain(Draft, items=tuple(each.item() for each in self.requests))
+        return self.link_draft(items=tuple(each.item() for each in self.requests))
 
 
 class PreviewSecurePayment(CreateSecurePayment):
@@ -276,7 +281,7 @@ class SecurePaymentFound(Output):
     redirectUrl: str | None
     redirectLabel: str | None
     completedAt: str | None
-    payerAddress: str | None
+    payerAddress: str | None = Field(description="Always null: each request says who has paid it")
     payerKytResults: list[dict[str, Any]]
     payeeKytResults: list[dict[str, Any]]
     destination: DestinationAnswer | None = Field(description="null for payouts, and where the payees are several")

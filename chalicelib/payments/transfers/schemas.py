@@ -83,7 +83,7 @@ class TransferAnswer(Output):
     paidAt: str | None = Field(description="The time of its block")
     detectedAt: str
     status: Literal["confirmed", "reversed"]
-    payerAddress: str | None = Field(description="Who paid, maybe a contract; null where not known")
+    payerAddress: str | None = Field(description="Who paid, maybe a contract, as one node says; null where not known")
     recoveryAction: RecoveryAction
     refund: RefundAnswer | None
     refundUnavailable: str | None = Field(description="Why there is no refund where one is due")

@@ -20,6 +20,8 @@ def parse_instant(text: str | None) -> datetime | None:
 
 
 def _check_instant(text: str) -> str:
+    if re.fullmatch(_INSTANT, text) is None:
+        raise PydanticCustomError("rule", "must be an instant in UTC such as 2030-01-31T12:00:00Z")
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -64,7 +66,7 @@ OwnName = Annotated[
 ]
 """The merchant's own name for what is paid, or for who pays or is paid. An empty text is none, as forms send it."""
 _INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z$"
-Instant = Annotated[str, Field(pattern=_INSTANT), AfterValidator(_check_instant)]
+Instant = Annotated[str, form(_INSTANT), AfterValidator(_check_instant)]
 """An instant in UTC by ISO 8601, with at most milliseconds."""
 DestinationId = Annotated[
     str, form("^[0-9A-Za-z]+@eip155:[1-9][0-9]{0,31}(#[0-9A-Fa-f]{8})?:[0-9A-Za-z]+$", "destination-id")

@@ -31,7 +31,9 @@ def read(
         return items[:limit], _place(items[limit - 1])
     end = _place(start["ExclusiveStartKey"]) if start else None
     if end is not None and span.equal is not None:  # all of that instant are looked at again
-        end = end.partition("#")[0] + ("" if oldest_first else "~")
+        instant = end.partition("#")[0]
+        is_shown = bool(items) and _place(items[-1]).startswith(f"{instant}#")  # but for those that were found
+        end = _place(items[-1]) if is_shown else instant + ("" if oldest_first else "~")
     return items, end
 
 

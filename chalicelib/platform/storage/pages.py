@@ -8,20 +8,18 @@ from typing import Generic, TypeVar
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import Named, Span, below, last_place_at, list_of, place_at, place_of_offset
+from chalicelib.base.lists import MOST_QUERIES, Named, Span, below, last_place_at, list_of, place_at, place_of_offset
 from chalicelib.base.records import FIRST_SORT_KEY, LAST_SORT_KEY, Record
 from chalicelib.platform.storage.store import Store
 
 T = TypeVar("T", bound=Record)
-MOST_QUERIES = 8
-"""The most queries that read a page, those that count, and those that pass over an offset, each."""
 
 
 @frozen
 class Listing:
     """What is read of an account: the records of one kind that have all these values, by index, the rarest value first.
 
-    `first` and `last` are both included. `equal` is as in Span.
+    `first` and `last` are both included. `equal` is as in Span, `queries` as MOST_QUERIES.
     """
 
     account_id: str
@@ -30,6 +28,7 @@ class Listing:
     first: datetime | None = None
     last: datetime | None = None
     equal: tuple[str, str] | None = None
+    queries: int = MOST_QUERIES
 
     @property
     def span(self) -> Span:
@@ -59,7 +58,7 @@ class ListPage(Generic[T]):
 def page_after(store: Store, cls: type[T], listing: Listing, cursor: str | None, limit: int) -> ListPage[T]:
     """The page after a cursor, or the first one. One query, more if values beside the first leave most out.
 
-    It is shorter than `limit` if these take more than MOST_QUERIES. Raises ValidationFailed for a foreign cursor.
+    It is shorter than `limit` if these take more queries than it has. Raises ValidationFailed for a foreign cursor.
     """
     position = position_of(cursor, listing.scope) if cursor else Position("", (), 0, None)
     span = listing.span
@@ -73,19 +72,19 @@ def page_at(
 ) -> ListPage[T]:
     """The page at an offset, with the number of all records. `days` are their numbers by day, in descending order.
 
-    With None they are counted here: if that takes more than MOST_QUERIES, `total` is the number up to there, and never
-    less than the page shows. Raises BadRequest for an offset that takes more to get to.
+    With None they are counted here: if that takes more queries than it has, `total` is the number up to there, and
+    never less than the page shows. Raises BadRequest for an offset that takes more to get to.
     """
     span = listing.span
     if days is None:
-        (total, is_exact), left = store.count_listed(cls, span, MOST_QUERIES), offset
+        (total, is_exact), left = store.count_listed(cls, span, listing.queries), offset
     else:
         (last, left), total, is_exact = place_of_offset(days, offset), sum(days.values()), True
         span = replace(span, last=min(span.last, last))
     if is_exact and offset >= total:
         return ListPage((), None, offset, total)
     if left:
-        passed = store.newest(cls, span, left, MOST_QUERIES)
+        passed = store.newest(cls, span, left, listing.queries)
         if passed.end is None:
             return ListPage((), None, offset, total)
         if len(passed.records) < left:
@@ -103,10 +102,11 @@ def number(store: Store, cls: type[Record], listing: Listing, shares: int = 1) -
 def _page(
     store: Store, cls: type[T], listing: Listing, span: Span, limit: int, offset: int, total: int | None
 ) -> ListPage[T]:
-    found = store.newest(cls, span, limit, MOST_QUERIES)
+    found = store.newest(cls, span, limit, listing.queries)
     passed = offset + len(found.records)
     if total is not None:
-        total = max(total, passed + (found.end is not None))
+        is_followed = found.end is not None and span.equal is None
+        total = max(total, passed + is_followed)
     cursor = None
     if found.end is not None:
         cursor = cursor_of(Position(found.end, (), passed, total), listing.scope)

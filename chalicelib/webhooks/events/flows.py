@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import above, place_at
+from chalicelib.base.lists import MOST_QUERIES, above, place_at
 from chalicelib.base.records import LAST_SORT_KEY
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.pages import MOST_QUERIES, Listing
+from chalicelib.platform.storage.pages import Listing
 from chalicelib.webhooks.records import EVENTS, Event
 
 SETTLED_AFTER = timedelta(seconds=90)

@@ -39,6 +39,22 @@ def test_creating_writes_a_link_a_request_and_what_leads_to_it_and_sends_nothing
     assert stored() == {**before, "payments": before["payments"] + 4}
 
 
+def test_a_link_says_when_it_ends_and_a_time_that_is_over_is_refused(shop: Shop) -> None:
+    body = {"requests": [item()], "expiresAt": "2099-12-31T12:00:00Z"}
+    token = shop.api.request("POST", "/v2/secure-payments", body, shop.by_key).json["token"]
+    assert shop.get(f"/v2/secure-payments/{token}").json["expiresAt"] == "2099-12-31T12:00:00.000Z"
+    before = stored()
+    refusals = {
+        "2020-01-01T00:00:00Z": "must be in the future",
+        "tomorrow": "must be an instant",
+        "2099-12-31T12:00:00Z": "with a client ID alone",
+    }
+    for expires_at, sentence in refusals.items():
+        reply = shop.create(expiresAt=expires_at)
+        assert (reply.status, sentence in reply.message) == (400, True)
+    assert stored() == before
+
+
 def test_no_two_links_share_an_id(shop: Shop) -> None:
     bodies = [shop.create().json for _ in range(5)]
     assert len({body["token"] for body in bodies}) == 5

@@ -23,6 +23,7 @@ from chalicelib.payments.links.records import Flow, LinkStatus, PayableLink, Pay
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.payments.requests.targets import Item, Target
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
 from tests.fakes.world import FEE_ADDRESS, PAYEE, START, TERMS, WALLET, draft
 
 OWNER = Owner("acct", "cli_a", "https://shop.example")
@@ -62,6 +63,21 @@ def test_a_link_has_what_was_asked_for_and_is_pending_for_its_lifetime() -> None
     assert (request.payee, request.network, request.currency) == (PAYEE, "sepolia", "fUSDC-sepolia")
     assert (request.amount, request.paid, request.tx_hash) == (12_500_000, 0, None)
     assert len(bytes.fromhex(request.payment_reference.removeprefix("0x"))) == 8
+
+
+@pytest.mark.parametrize("mode", [Mode.API_KEY, Mode.CLIENT_ID])
+def test_a_link_ends_at_the_time_that_was_asked_for(mode: Mode) -> None:
+    moment = timedelta(microseconds=1)
+    for expires_at in (START + moment, START + timedelta(days=7)):
+        assert made(replace(OWNER, mode=mode), expires_at=expires_at).link.expires_at == expires_at
+    refused("expiresAt must be in the future", expires_at=START)
+
+
+def test_a_client_id_alone_makes_no_link_that_lasts_longer_than_those_of_the_deployment() -> None:
+    later = START + timedelta(days=7, microseconds=1)
+    assert made(replace(OWNER, mode=Mode.API_KEY), expires_at=later).link.expires_at == later
+    with pytest.raises(BadRequest, match="no later than 2026-.* with a client ID alone"):
+        made(replace(OWNER, mode=Mode.CLIENT_ID), expires_at=later)
 
 
 def test_several_items_are_a_batch_in_their_order() -> None:

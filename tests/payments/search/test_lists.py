@@ -17,6 +17,8 @@ from tests.support.items import BATCH, PAYOUTS, payout
 from tests.support.running import running
 from tests.support.stored_links import complete
 
+_INSTANT = "must be an instant in UTC such as 2030-01-31T12:00:00Z"
+
 
 def get(shop: Shop, path: str, **query: Any) -> Reply:
     return shop.api.get(f"{path}?{urlencode(query)}", shop.by_key)
@@ -93,7 +95,7 @@ def test_a_client_id_alone_learns_nothing_of_the_requests_of_links_by_totals_pag
             assert not any(each in text for each in hidden), "the place of a request has its id"
     first, second = read(limit=1), read(limit=1, offset=1)
     shown = [each["requestId"] for page in (first, second) for each in page["requests"]]
-    assert shown == [each.request_id for each in reversed(alone)]
+    assert shown == [each.request_id for each in sorted(alone, key=lambda each: each.listed_at, reverse=True)]
     assert [page["pagination"]["total"] for page in (first, second, read(offset=2))] == [2, 2, 2]
     assert second["pagination"]["hasMore"] is False
     assert (read(reference="INV-3")["pagination"]["total"], read(reference="INV-4")["pagination"]["total"]) == (1, 0)
@@ -200,6 +202,17 @@ def test_a_multicall_lists_the_requests_of_its_payouts_and_a_merged_payout_its_o
 def test_a_bad_filter_is_refused_and_named(shop: Shop, path: str, query: dict[str, Any], field: str) -> None:
     reply = get(shop, path, **query)
     assert (reply.status, reply.json["errors"][0]["field"]) == (400, field)
+
+
+@pytest.mark.parametrize(
+    ("instant", "problem"),
+    [("yesterday", _INSTANT), ("2026-03-01", _INSTANT), ("2026-03-01T00:00:00+01:00", _INSTANT),
+     ("2026-02-30T00:00:00Z", "is not a day or time of the calendar")],
+)  # fmt: skip
+def test_a_time_in_another_form_is_refused_with_one_that_is_taken(shop: Shop, instant: str, problem: str) -> None:
+    (error,) = get(shop, "/v2/secure-payments", fromDate=instant).json["errors"]
+    assert error == {"field": "fromDate", "message": problem}
+    assert get(shop, "/v2/secure-payments", fromDate="2030-01-31T12:00:00Z").status == 200
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,10 @@ _LIST = {
     "is not a day or time of the calendar": "dates that a calendar does not have",
     "clientId must be the client ID that is sent": "the credential",
 }
+_EXPIRY = {
+    "expiresAt must be in the future|expiresAt can be no later": "the time",
+    "is not a day or time of the calendar": "dates that a calendar does not have",
+}
 _PAYMENTS = {**_LIST, **_ADDRESS, "is not a currency|is not a network": "what the catalogue has"}
 _FEE = {"feeAddress: is the zero address": "the Tron spelling of it", **_ADDRESS}
 _NAME = {"is a name, and": "whether the deployment has a node of mainnet, and the network of the payment"}
@@ -189,14 +193,12 @@ REFUSALS: dict[str, dict[str, str]] = {
     "capture_commerce_calldata": {"captureAmount must be from 1": "what is held", **_COLLECTING},
     "refund_commerce_payment": {"refundAmount must be from 1": "what was captured"},
     "refund_commerce_calldata": {"refundAmount must be from 1": "what was captured"},
-    "update_secure_payment": {
-        "must be in the future": "the time",
-        "is not a day or time of the calendar": "dates that a calendar does not have",
-    },
+    "update_secure_payment": _EXPIRY,
     "cancel_request": {"is part of a link|is a period of": "what the request is"},
     "update_request": {"has no recurrence": "what was created"},
     "create_secure_payment": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid": "what the catalogue has, and what can be converted",
@@ -209,6 +211,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "create_payout": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "network and currency have to agree": "the network of the currency",
         "is the recipient": "two fields that are equal",
@@ -218,6 +221,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     },
     "create_payouts": {
         **_CHOICE,
+        **_EXPIRY,
         **_NAME,
         "needs destinationId, or payee": "whether the client id is bound to a destination",
         "cannot be paid|as paymentCurrency": "what the catalogue has, and two fields that differ",

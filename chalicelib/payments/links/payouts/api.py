@@ -4,7 +4,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from chalicelib.payments.links.creation import Draft
 from chalicelib.payments.links.payouts import flows
 from chalicelib.payments.links.payouts.rules import LARGEST_MERGE, MergeDraft, PayoutDraft, PayoutsDraft
 from chalicelib.payments.links.schemas import NewLink, Redirect, RequestItem, SecurePaymentCreated
@@ -25,7 +24,7 @@ class CreatePayout(NewLink):
     recipientIdentifier: OwnName = Field(None, description="Your own name for the recipient; empty is none")
 
     def draft(self) -> PayoutDraft:
-        link = self.plain(Draft, items=(), payer_identifier=None)
+        link = self.link_draft(items=(), payer_identifier=None)
         return PayoutDraft(self.recipient, self.creatorWalletAddress, self.network, self.currency, self.amount, link)
 
 
@@ -43,7 +42,7 @@ class CreatePayouts(NewLink):
 
     def draft(self) -> PayoutsDraft:
         items = tuple(each.item() for each in self.requests)
-        return PayoutsDraft(self.creatorWalletAddress, self.plain(Draft, items=items, payer_identifier=None))
+        return PayoutsDraft(self.creatorWalletAddress, self.link_draft(items=items, payer_identifier=None))
 
 
 class BatchPayouts(Redirect):

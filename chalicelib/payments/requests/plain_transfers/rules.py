@@ -22,6 +22,9 @@ WATCHED_FOR = timedelta(days=90)
 FIELD = "plainTransfer"
 MOST_ON_NETWORK = 5_000
 """The most addresses of a network: each tick asks for the transfers of all, 500 in a request."""
+OF_EACH, ACCOUNTS = 20, 50
+"""So many addresses of a network are kept for each of so many accounts: anybody can open accounts, and a few of them
+would else have all of them for months."""
 MOST_OF_ACCOUNT = 500
 MOST_PUBLIC = 50
 """The most of an account's addresses on a network that client ids alone have created."""
@@ -39,12 +42,14 @@ def check_may_ask(owner: Owner) -> None:
 def none_left(counts: Counter[tuple[str, bool]], account_id: str, is_public: bool) -> str | None:
     """Why no more addresses are watched on a network for an account; None if they are."""
     public = counts[account_id, True]
+    own = public + counts[account_id, False]
     if is_public and public >= MOST_PUBLIC:
         return f"{MOST_PUBLIC} addresses on this network that client IDs alone created are the most of an account"
-    if public + counts[account_id, False] >= MOST_OF_ACCOUNT:
+    if own >= MOST_OF_ACCOUNT:
         return f"{MOST_OF_ACCOUNT} addresses on one network are the most of an account"
-    if counts.total() >= MOST_ON_NETWORK:
-        return f"{MOST_ON_NETWORK} addresses are the most of this network"
+    most = MOST_ON_NETWORK if own < OF_EACH else MOST_ON_NETWORK - OF_EACH * ACCOUNTS
+    if counts.total() >= most:
+        return f"{most} addresses are the most of this network for an account that has {own} of them"
     return None
 
 

@@ -1,11 +1,15 @@
 """The view that finds payments."""
 
+from dataclasses import replace
+
 from chalicelib.base.errors import Problem, ValidationFailed
+from chalicelib.base.lists import MOST_QUERIES, PUBLIC_QUERIES
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.search.payments import flows
 from chalicelib.payments.search.payments.export import table, with_mark
 from chalicelib.payments.search.payments.records import Filters, Page
 from chalicelib.payments.search.payments.schemas import MOST, MOST_ROWS, PaymentsPage, PaymentsQuery
+from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import Use, may
 from chalicelib.platform.http.negotiation import choose_media_type
 from chalicelib.platform.http.responses import HttpResponse, file_part
@@ -36,7 +40,8 @@ def _filters(call: Call[None, PaymentsQuery]) -> Filters:
     if query.paymentReference is not None:
         found = request_store.request(call.services.store, query.paymentReference)
         request_id = found.request_id if found and request_id in (None, found.request_id) else _NO_REQUEST
-    return query.filters(call.caller.account_id, client_id, request_id)
+    queries = PUBLIC_QUERIES if call.caller.mode is Mode.CLIENT_ID else MOST_QUERIES
+    return replace(query.filters(call.caller.account_id, client_id, request_id), queries=queries)
 
 
 def _check(query: PaymentsQuery) -> None:

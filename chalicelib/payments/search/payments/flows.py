@@ -42,13 +42,13 @@ def page_at(services: Services, filters: Filters, offset: int, limit: int) -> Pa
     last, left = place_of_offset(counted.days, offset) if counted is not None else (None, offset)
     spans = _spans(filters, by, last)
     if left:
-        passed = store.find_newest(services.store, spans, left)
+        passed = store.find_newest(services.store, spans, left, filters.queries)
         if len(passed.records) < left or passed.end is None:
             if passed.end is not None:
                 raise BadRequest(_TOO_DEEP)
             return Page((), {}, total, offset, None)
         spans = _spans(filters, by, below(passed.end))
-    return _page(services, filters, by, store.find_newest(services.store, spans, limit), offset, total)
+    return _page(services, filters, by, store.find_newest(services.store, spans, limit, filters.queries), offset, total)
 
 
 def page_after(services: Services, filters: Filters, cursor: str, limit: int, with_requests: bool = True) -> Page:
@@ -62,7 +62,7 @@ def page_after(services: Services, filters: Filters, cursor: str, limit: int, wi
         chosen = rules.choose_filter(filters, None)
         position = Position("", (chosen, *rules.indexes_of(chosen, None)), 0, None)
     spans = _spans(filters, position.indexes, below(position.place) if position.place else None)
-    found = store.find_newest(services.store, spans, limit)
+    found = store.find_newest(services.store, spans, limit, filters.queries)
     return _page(services, filters, position.indexes, found, position.offset, position.total, with_requests)
 
 
@@ -78,7 +78,7 @@ def _count_payments(services: Services, filters: Filters) -> Counted | None:
         within = replace(filters, first=partial.first, last=partial.last)
         chosen = rules.choose_filter(filters, counted)
         by = (chosen, *rules.indexes_of(chosen, counted.roles))
-        number = store.count_payments(services.store, _spans(within, by), len(in_part))
+        number = store.count_payments(services.store, _spans(within, by), filters.queries // len(in_part))
         if number is None:
             raise BadRequest(_TOO_MUCH)
         counted = replace(counted, days=with_partial_day(counted.days, partial, number))
@@ -94,7 +94,7 @@ def _number(services: Services, filters: Filters, by: tuple[str, ...]) -> int | 
         request = link_store.find_requests(services.store, [request_id]).get(request_id)
         if request is not None:
             return rules.number_of(filters, request)
-    return store.count_payments(services.store, _spans(filters, by), 1)
+    return store.count_payments(services.store, _spans(filters, by), filters.queries)
 
 
 def _spans(filters: Filters, by: tuple[str, ...], last: str | None = None) -> tuple[Span, ...]:

@@ -1,9 +1,10 @@
 """What payments are looked for by, and what is found."""
 
-from dataclasses import fields
+from dataclasses import field, fields
 from datetime import datetime
 
 from chalicelib.base.frozen import frozen
+from chalicelib.base.lists import MOST_QUERIES
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.payments.requests.records import Request
 
@@ -13,7 +14,8 @@ class Filters:
     """The filters of a search, each None if it is not given; a payment matches all of them.
 
     Wallets, currencies and networks are as lists name them (payments/requests/list_names.py). A currency is given by
-    its id or, as a symbol, with all currencies of that symbol. `first` and `last` are both included.
+    its id or, as a symbol, with all currencies of that symbol. `first` and `last` are both included. `queries` is as in
+    Listing, and no filter.
     """
 
     account_id: str
@@ -32,11 +34,12 @@ class Filters:
     network: str | None = None
     first: datetime | None = None
     last: datetime | None = None
+    queries: int = field(default=MOST_QUERIES, compare=False)
 
     @property
     def scope(self) -> tuple[str, ...]:
         """What a cursor of this search is tied to."""
-        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        given = ((each.name, getattr(self, each.name)) for each in fields(self) if each.compare)
         return tuple(f"{name}={value}" for name, value in given if value is not None)
 
     @property

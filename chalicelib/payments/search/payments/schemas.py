@@ -163,7 +163,7 @@ class PaymentAnswer(Output):
     recurringPaymentId: str | None
     rateProvider: str = Field(default_factory=unsent, description="Who gave the rate; absent without one")
     request: PaidRequestAnswer
-    payer: str | None = Field(description="Null if the chain does not tell")
+    payer: str | None = Field(description="Who paid, by the word of one node; null if the chain does not tell")
     payee: str
 
 

@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.base.lists import Found, Span
+from chalicelib.base.lists import MOST_QUERIES, Found, Span
 from chalicelib.base.parallel import each_done
 from chalicelib.payments.requests.payments.records import Payment
 from chalicelib.platform.storage.store import Store
 
-MOST_QUERIES = 8
-"""The most queries that read a page, those that count a part of a day, and those that pass over an offset, each. A list
-takes more than one only if most of it is left out by other filters, or if the records have more than 1 MB."""
 
+def find_newest(store: Store, spans: Sequence[Span], limit: int, queries: int) -> Found[Payment]:
+    """Up to `limit` payments that are in any of the spans, the newest first, by at most `queries` or one of each span.
 
-def find_newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Payment]:
-    """Up to `limit` payments that are in any of the spans, the newest first."""
-    queries = MOST_QUERIES // len(spans)
-    found = each_done(lambda span: store.newest(Payment, span, limit, queries), spans, MOST_QUERIES)
+    A span takes more than one only if most of it is left out by other filters, or if the payments have more than 1 MB.
+    """
+    each_has = max(queries // len(spans), 1)
+    found = each_done(lambda span: store.newest(Payment, span, limit, each_has), spans, MOST_QUERIES)
     if len(found) == 1:
         return found[0]
     read_to = max((each.end for each in found if each.end is not None), default="")
@@ -26,15 +25,12 @@ def find_newest(store: Store, spans: Sequence[Span], limit: int) -> Found[Paymen
     return Found(tuple(newest[:limit]), end)
 
 
-def count_payments(store: Store, spans: Sequence[Span], shares: int) -> int | None:
-    """The number of payments that are in any of some spans; None if that takes too many queries.
-
-    `shares` is how many such numbers share the most queries.
-    """
+def count_payments(store: Store, spans: Sequence[Span], queries: int) -> int | None:
+    """The number of payments that are in any of some spans; None if that takes more queries."""
     others = [each.list for each in spans[1:] if each.list.index != spans[0].list.index]  # else a payment is in one
     pairs = [replace(spans[0], within=(*spans[0].within, (other,))) for other in others]
-    queries = max(MOST_QUERIES // (shares * (len(spans) + len(pairs))), 1)
-    counted = [store.count_listed(Payment, span, queries) for span in (*spans, *pairs)]
+    each_has = max(queries // (len(spans) + len(pairs)), 1)
+    counted = [store.count_listed(Payment, span, each_has) for span in (*spans, *pairs)]
     if not all(is_exact for _, is_exact in counted):
         return None
     numbers = [number for number, _ in counted]

@@ -11,7 +11,7 @@ from datetime import datetime
 from chalicelib.base.cursors import Position, cursor_of, position_of
 from chalicelib.base.errors import Problem, ValidationFailed
 from chalicelib.base.frozen import frozen
-from chalicelib.base.lists import partial_days, with_partial_day
+from chalicelib.base.lists import MOST_QUERIES, PUBLIC_QUERIES, partial_days, with_partial_day
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import Link
 from chalicelib.payments.requests import store as request_store
@@ -55,7 +55,8 @@ class Wanted:
             "by_status": self.status,
         }
         alone = None if self.finds_links else ("link_token", "request_id")
-        return Listing(self.account_id, REQUEST, values, self.first, self.last, alone)
+        queries = MOST_QUERIES if self.finds_links else PUBLIC_QUERIES
+        return Listing(self.account_id, REQUEST, values, self.first, self.last, alone, queries)
 
     def matches(self, request: Request) -> bool:
         """Whether the list has a request, whichever link it is of."""

@@ -58,7 +58,7 @@ class PaymentItem(Output):
     destinationNetwork: str
     sourceTxHash: str | None
     destinationTxHash: str | None = Field(description="null, as it is the same transaction")
-    payerAddress: str | None = Field(description="Who paid; null if the chain does not tell")
+    payerAddress: str | None = Field(description="Who paid, by the word of one node; null if the chain does not tell")
     timestamp: str = Field(description="When it was paid, ISO 8601 in UTC")
     type: Literal["direct", "conversion", "crosschain", "recurring"]
     conversionRateSource: str | None = Field(
@@ -173,7 +173,9 @@ class RequestAnswer(Output):
     receivedAmount: str = Field(description="What reached the payee, in units of the token")
     refundedAmount: str = Field(description="What of that was returned, in units of the token")
     excessAmount: str | None = Field(description="What is paid too much, in the invoice currency; null if nothing is")
-    payerAddress: str | None = Field(description="Who has paid; null if nobody or several have")
+    payerAddress: str | None = Field(
+        description="Who has paid, by the word of one node; null if nobody or several have"
+    )
     payments: list[PaymentItem] = Field(description="Its payments that count, by time")
     reference: str | None = Field(description="Your own name for it, or for its link")
     customerInfo: CustomerInfoAnswer | None = Field(

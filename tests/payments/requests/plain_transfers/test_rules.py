@@ -15,9 +15,11 @@ from chalicelib.payments.requests.creation import Draft
 from chalicelib.payments.requests.plain_transfers import store
 from chalicelib.payments.requests.plain_transfers.flows import CACHED_FOR
 from chalicelib.payments.requests.plain_transfers.rules import (
+    ACCOUNTS,
     MOST_OF_ACCOUNT,
     MOST_ON_NETWORK,
     MOST_PUBLIC,
+    OF_EACH,
     WATCHED_FOR,
     amount_to_send,
     none_left,
@@ -186,6 +188,23 @@ def test_client_ids_alone_create_fewer_and_leave_the_rest_to_keys(world: World) 
 
 def test_a_network_has_a_ceiling_whoever_asks() -> None:
     counts = Counter({(f"acct{n}", False): MOST_OF_ACCOUNT for n in range(10)})
-    assert none_left(counts, "other", is_public=False) == f"{MOST_ON_NETWORK} addresses are the most of this network"
+    reason = f"{MOST_ON_NETWORK} addresses are the most of this network for an account that has 0 of them"
+    assert none_left(counts, "other", is_public=False) == reason
     counts["acct0", False] -= 1
     assert none_left(counts, "other", is_public=False) is None
+
+
+def test_accounts_that_take_all_that_they_can_leave_each_other_one_some_of_its_own() -> None:
+    counts = Counter[tuple[str, bool]]()
+
+    def take_all(account_id: str) -> int:
+        while none_left(counts, account_id, is_public=False) is None:
+            counts[account_id, False] += 1
+        return counts[account_id, False]
+
+    greedy = [take_all(f"greedy{number}") for number in range(8 + ACCOUNTS // 2)]
+    assert greedy == [MOST_OF_ACCOUNT] * 8 + [OF_EACH] * (ACCOUNTS // 2)
+    reason = f"4000 addresses are the most of this network for an account that has {OF_EACH} of them"
+    assert none_left(counts, "greedy8", is_public=False) == reason
+    others = [take_all(f"other{number}") for number in range(ACCOUNTS // 2)]
+    assert (others, counts.total()) == ([OF_EACH] * (ACCOUNTS // 2), MOST_ON_NETWORK)

@@ -410,3 +410,37 @@ def test_100_000_rows_take_constant_memory() -> None:
 
 
 ONE = histories.payment(Random(3), 3)
+
+
+def test_a_client_id_alone_has_few_queries_made_however_many_payments_others_of_the_account_have(new_shop: Shop) -> None:
+    """The payee has 10 MB of payments of another client id, which a search leaves out one by one."""
+    own, asked, events = replace(paid(new_shop), client_id=new_shop.client_id), list[int](), running().store.client.meta.events
+    others = (
+        replace(own, client_id="cli_other", log_index=number, event_key=f"o-{number}", payment_reference="0x" + "ab" * 90_000)
+        for number in range(1, 60)
+    )
+    histories.record(running().store, [own, *others])
+
+    def count(**_: Any) -> None:
+        asked.append(1)
+
+    events.register("before-call.dynamodb.Query", count)
+    try:
+        query = urlencode({"payee": own.payee, "walletAddress": own.payee, "limit": 1})
+        reply = new_shop.api.get(f"/v2/payments?{query}", new_shop.by_client)
+        assert (reply.status, len(asked)) == (400, 3), "one of what it paid, was paid, and both"
+        assert "read the list by cursor" in reply.message
+        found, cursor = list[str](), ""
+        while cursor is not None:
+            asked.clear()
+            reply = new_shop.api.get(f"/v2/payments?{query}&cursor={cursor}", new_shop.by_client)
+            assert len(asked) == 2
+            found += [each["id"] for each in reply.json["payments"]]
+            cursor = reply.json["pagination"]["nextCursor"]
+        assert found == [own.payment_id]
+        asked.clear()
+        both = {**new_shop.by_key, **new_shop.by_client}
+        assert new_shop.api.get(f"/v2/payments?{query}&cursor=", both).status == 200
+        assert len(asked) > 2, "with a key beside it more is read at a time"
+    finally:
+        events.unregister("before-call.dynamodb.Query", count)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.errors import BadRequest
 from chalicelib.payments.requests.flows import save_many
 from chalicelib.payments.requests.list_names import wallet
 from chalicelib.payments.requests.records import Request, RequestStatus
@@ -17,7 +18,7 @@ from chalicelib.payments.search.requests.list_schemas import RequestsPage
 from chalicelib.payments.search.requests.listing import Wanted
 from tests.fakes.crash import Crash, FragileClient, Tripwire
 from tests.fakes.memory_store import MemoryStore
-from tests.fakes.requests import standalone
+from tests.fakes.requests import standalone, store_request
 from tests.fakes.world import World
 from tests.support.rehearsed import parts
 from tests.support.stored_links import counted
@@ -178,3 +179,30 @@ def test_wherever_a_process_dies_the_counts_have_what_the_list_has(world: World)
         for status in RequestStatus:
             found = listing.page(world.services, Wanted("acct", status=status), None, 0, 1).page
             assert found.total == listed[status], (fatal, status)
+
+
+def test_a_list_that_a_client_id_alone_reads_takes_few_queries_however_many_requests_of_links_there_are(world: World) -> None:
+    """The first is behind 12 MB of requests of links, all of one instant of which some are read again, and is found."""
+    services, asked = world.services, list[int]()
+    alone = [store_request(services, client_id="cli_a", created_at=FIRST + timedelta(days=each)) for each in (0, 2)]
+    of_links = (
+        standalone(services, client_id="cli_a", created_at=FIRST + timedelta(hours=number // 5), payable_id="link", position=number, note="n" * 200_000)
+        for number in range(60)
+    )
+    for each in of_links:
+        save_many(services, [each])
+    world.client.meta.events.register("before-call.dynamodb.Query", lambda **_: asked.append(1))
+    for one in ({"client_id": "cli_a"}, {"client_id": "cli_a", "status": "created"}, {"payee": wallet(alone[0].payee)}):
+        wanted = Wanted("acct", **one, finds_links=False)
+        pages, cursor = list[Any](), None
+        while cursor is not None or not pages:
+            asked.clear()
+            pages.append(listing.page(services, wanted, cursor, 0, 1).page)
+            assert len(asked) <= (2 if cursor else 4)
+            cursor = pages[-1].cursor
+        assert [each.request_id for page in pages for each in page.records] == [each.request_id for each in reversed(alone)]
+        assert pages[-1].total == 2
+        asked.clear()
+        with pytest.raises(BadRequest, match="read it by cursor"):
+            listing.page(services, wanted, None, 2, 1)
+        assert len(asked) <= 6
