@@ -8,10 +8,13 @@ from chalicelib.checkout.schemas import pay
 from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
+from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.announcers import HEADER, announcer_of
 from chalicelib.payments.links.multicalls.responses import multicall_answer
 from chalicelib.payments.links.multicalls.schemas import MulticallAnswer
 from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.schemas import PreviewSecurePayment
+from chalicelib.platform.http.client_choice import owner_of
 from chalicelib.platform.http.view import AnyCall, Call
 
 
@@ -27,6 +30,11 @@ def read_secure_payment(call: Call[None, LinkQuery]) -> SecurePaymentAnswer | Ba
     if description.multicall is not None:
         return multicall_answer(description.multicall, description.branding, confirmations, description.sent)
     return secure_payment_answer(description, confirmations)
+
+
+def preview_secure_payment(call: Call[PreviewSecurePayment, None]) -> SecurePaymentAnswer | BatchPaymentAnswer:
+    payable = links.make(call.services, owner_of(call), call.body.draft())
+    return secure_payment_answer(flows.preview(call.services, payable), call.services.settings.confirmations)
 
 
 def pay_secure_payment(call: Call[None, pay.PayQuery]) -> pay.PayAnswer | pay.BatchPayAnswer | pay.MulticallPayAnswer:

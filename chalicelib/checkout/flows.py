@@ -88,10 +88,7 @@ def describe(
         _with_outcomes(services, require_open, whole, asked)
     elif not is_collected:
         _with_outcomes(services, require_payable, payable, asked)
-    branding, merchant = domains.of_page(services, payable.link.client_id, payable.link.has_known_payees)
-    if payable.link.flow is Flow.PAY:
-        merchant = None  # the client id is the payer's, and not that of who is paid
-    description = Description(payable, details, branding=branding, merchant=merchant, sent=warnings(payable))
+    description = _with_looks(services, Description(payable, details, sent=warnings(payable)))
     if payable.commerce is not None:
         check_open(services, payable, payable.commerce)
         description = replace(description, commerce=status_now(services, payable.commerce))
@@ -120,6 +117,20 @@ def _without_wallet(description: Description, owed: Sequence[Owed]) -> Descripti
     holdings = WalletReading(BaseUnits(0), {each.token.address: nothing for each in owed}, BaseUnits(0))
     checkout = payments_of([each.due for each in positions], 0, batched=is_batched(description.payable.link))
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
+
+
+def preview(services: Services, payable: PayableLink) -> Description:
+    """What a payer without a wallet would see of a link that is not stored. One read or two."""
+    return _without_wallet(_with_looks(services, Description(payable)), amounts_owed((payable,)))
+
+
+def _with_looks(services: Services, description: Description) -> Description:
+    """With branding and merchant: one read or two."""
+    link = description.payable.link
+    branding, merchant = domains.of_page(services, link.client_id, link.has_known_payees)
+    if link.flow is Flow.PAY:
+        merchant = None  # the client id is the payer's, and not that of who is paid
+    return replace(description, branding=branding, merchant=merchant)
 
 
 def _with_outcomes(

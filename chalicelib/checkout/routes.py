@@ -12,6 +12,10 @@ ROUTES = {
             looks_up_token=True, by_page=True,
         ),
         Operation(
+            "POST", "/v2/secure-payments/preview", "preview_secure_payment", (Mode.API_KEY, Mode.SESSION),
+            scope="secure_payments:write", is_repeatable=True,
+        ),
+        Operation(
             "GET", "/v2/secure-payments/{token}/pay", "pay_secure_payment", _CALLERS, scope="secure_payments:read",
             moves_money=True, looks_up_token=True, by_page=True,
         ),

@@ -98,10 +98,23 @@ def show_logo(visit: Visit) -> HttpResponse:
 
 def show_dashboard(visit: Visit) -> HttpResponse:
     """Returns the dashboard's page for every view, at the host of AUTH_URL alone: cookies and passkeys belong to it."""
+    _refuse_other_than_dashboard(visit)
     settings = visit.services.settings
-    if visit.header("host").lower() != urlsplit(settings.auth_url).netloc.lower():
-        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
     return HttpResponse(200, dashboard_html.page(settings), dashboard_html.page_headers(settings))
+
+
+def _refuse_other_than_dashboard(visit: Visit) -> None:
+    """Raises NotFound if the request was sent to another host than that of AUTH_URL."""
+    if visit.header("host").lower() != urlsplit(visit.services.settings.auth_url).netloc.lower():
+        raise NotFound(f"Cannot {visit.request.method} {visit.request.path}")
+
+
+def show_preview(visit: Visit) -> HttpResponse:
+    """Returns the payment page for a frame of the dashboard, which has what it shows."""
+    _refuse_other_than_dashboard(visit)
+    settings, language = visit.services.settings, language_of(visit.header("accept-language"))
+    text = page(settings, Absence.UNKNOWN, language, extra=dashboard_html.preview_script(settings))
+    return HttpResponse(200, text, dashboard_html.preview_headers(settings))
 
 
 def show_dashboard_file(visit: Visit) -> HttpResponse:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from chalicelib.chains.catalogue.escrows import escrow_networks
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
 from chalicelib.pages import files as page_files
-from chalicelib.pages.assets import tokens
+from chalicelib.pages.assets import script_hashes, style_hash, tokens
 from chalicelib.pages.headers import headers_of
 from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.settings import Settings
@@ -35,6 +35,7 @@ def assets() -> dict[str, page_files.Asset]:
     messages = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("locales/*.json"))}
     return {
         **page_files.script_files(page_files.scripts_of(_FOLDER), JOINED),
+        **page_files.script_files(page_files.scripts_of(_FOLDER / "frame"), {}),
         "dashboard.css": page_files.asset_of("dashboard.css", style, page_files.CSS),
         **{name: page_files.asset_of(name, text, page_files.JSON) for name, text in messages.items()},
     }
@@ -59,8 +60,23 @@ def page_headers(settings: Settings) -> dict[str, str]:
     script but the import map, no text as HTML."""
     scripts = " ".join(f"'{each.integrity}'" for each in _scripts())
     return headers_of(
-        settings.auth_url, f"'{page_files.integrity_of(_import_map(_root(settings)))}' {scripts}", styles="'self'"
+        settings.auth_url,
+        f"'{page_files.integrity_of(_import_map(_root(settings)))}' {scripts}",
+        styles="'self'",
+        frames="'self'",
     )
+
+
+def preview_script(settings: Settings) -> str:
+    """Returns what the payment page has besides in a frame of the dashboard: it answers in place of the API."""
+    asset = assets()["preview.js"]
+    return f'<script src="{_root(settings)}/dashboard/files/{asset.path}" integrity="{asset.integrity}"></script>'
+
+
+def preview_headers(settings: Settings) -> dict[str, str]:
+    """Returns the response headers of that page: only the dashboard may frame it, and it calls no other host."""
+    hashes = " ".join(f"'{each}'" for each in (assets()["preview.js"].integrity, *script_hashes()))
+    return headers_of(settings.auth_url, hashes, styles=f"'{style_hash()}'", ancestors="'self'")
 
 
 def _root(settings: Settings) -> str:
@@ -98,4 +114,5 @@ def _import_map(root: str) -> str:
 
 
 def _scripts() -> list[page_files.Asset]:
-    return [each for each in assets().values() if each.content_type == page_files.JAVASCRIPT]
+    names = page_files.scripts_of(_FOLDER)
+    return [each for name, each in assets().items() if name in names]

@@ -3,11 +3,13 @@
 _HTTPS_ONLY = "max-age=63072000"
 
 
-def headers_of(url: str, scripts: str, styles: str, hosts: str = "'self'", ancestors: str = "'none'") -> dict[str, str]:
+def headers_of(
+    url: str, scripts: str, styles: str, hosts: str = "'self'", ancestors: str = "'none'", frames: str = ""
+) -> dict[str, str]:
     """Returns the headers of a page below `url`: no text is HTML or a script, no form leaves the page.
 
     The others are sources as Content-Security-Policy has them: of scripts besides its own, of styles, of what scripts
-    may call, and who may show it in a frame.
+    may call, who may show it in a frame, and of its own frames.
     """
     policy = {
         "default-src": "'none'",
@@ -15,6 +17,7 @@ def headers_of(url: str, scripts: str, styles: str, hosts: str = "'self'", ances
         "style-src": styles,
         "img-src": "'self' data:",
         "connect-src": hosts,
+        **({"frame-src": frames} if frames else {}),
         "base-uri": "'none'",
         "form-action": "'none'",
         "frame-ancestors": ancestors,

@@ -42,12 +42,14 @@ class Absence(StrEnum):
     """This IP address is over its rate limit: the link was not looked up."""
 
 
-def page(settings: Settings, facts: PageFacts | Absence, language: str, walletconnect: bool = False) -> str:
-    """Returns the page for a link. Without facts, its `<noscript>` part says why they are missing."""
+def page(
+    settings: Settings, facts: PageFacts | Absence, language: str, walletconnect: bool = False, extra: str = ""
+) -> str:
+    """Returns the page for a link, with more HTML. Without facts, its `<noscript>` part says why they are missing."""
     before, after = template(walletconnect)
     metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}{_escrows(settings)}'
     metas += _walletconnect(settings, walletconnect)
-    return f"{before}{metas}<noscript>{_noscript(facts, language)}</noscript>{after}"
+    return f"{before}{metas}{extra}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
 def page_headers(settings: Settings, facts: PageFacts | Absence, walletconnect: bool = False) -> dict[str, str]:

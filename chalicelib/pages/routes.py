@@ -13,6 +13,7 @@ ROUTES = {
         PageRoute("/dashboard", "show_dashboard"),
         PageRoute("/dashboard/{view}", "show_dashboard"),
         PageRoute("/dashboard/{view}/{id}", "show_dashboard"),
+        PageRoute("/dashboard-preview", "show_preview"),
         PageRoute("/dashboard/files/{name}", "show_dashboard_file"),
         PageRoute("/clear-signing", "show_descriptors"),
         PageRoute("/clear-signing/{name}", "show_descriptor"),

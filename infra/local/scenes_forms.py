@@ -48,6 +48,13 @@ FILLED: dict[str, tuple[str, Answers, Steps, str]] = {
         (("main fieldset input >> nth=0", PAYEE), ("main fieldset input >> nth=1", "120.5"), _SENDS),
         ".share .qr",
     ),
+    "create-preview": (
+        "create",
+        POPULATED,
+        (("main fieldset input >> nth=0", PAYEE), ("main fieldset input >> nth=1", "12.5")),
+        "aside iframe",
+    ),
+    "payments-chosen": ("payments", POPULATED, (_CHOOSES,), "main .sums"),
     "import-rows": ("import", POPULATED, (("main textarea", _TABLE),), "main tbody tr"),
     "import-errors": ("import", POPULATED, (("main textarea", _WRONG), _SENDS), "main form [role=alert]"),
     "payouts-chosen": (_PAYS, _payouts(), (_CHOOSES,), "main .sums"),

@@ -20,7 +20,10 @@ from playwright.sync_api import Browser, Page, Route
 
 import chalicelib
 from chalicelib.pages.api import draw_qr_code
-from chalicelib.pages.dashboard_html import page, page_headers, served_files
+from chalicelib.pages.assets import served_assets
+from chalicelib.pages.dashboard_html import page, page_headers, preview_headers, preview_script, served_files
+from chalicelib.pages.html import Absence
+from chalicelib.pages.html import page as payment_page
 from chalicelib.platform.http.operation import Operation
 from chalicelib.platform.settings import Settings
 from infra.documents.api import read_document
@@ -203,6 +206,11 @@ def answering(answers: Answers, altered: Callable[[Any], Any] = copy) -> Callabl
         asset = served_files().get(path.removeprefix("/dashboard/files/"))
         if asset is not None:
             route.fulfill(body=asset.text, content_type=asset.content_type)
+        elif path == "/dashboard-preview":
+            framed = payment_page(_SETTINGS, Absence.UNKNOWN, "en", extra=preview_script(_SETTINGS))
+            route.fulfill(body=framed, headers=preview_headers(_SETTINGS))
+        elif (of_page := served_assets().get(path.removeprefix("/pages/"))) is not None:
+            route.fulfill(body=of_page.text, content_type=of_page.content_type)
         elif path.startswith("/dashboard"):
             headers = {**page_headers(_SETTINGS), "content-type": "text/html; charset=utf-8"}
             route.fulfill(body=page(_SETTINGS), headers=headers)

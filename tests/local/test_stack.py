@@ -16,7 +16,7 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils import keccak
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from chalicelib.chains.catalogue.contracts import (
     ACROSS_HANDLER,
@@ -110,7 +110,7 @@ def deliveries(output: str) -> set[str]:
     return set(re.findall(r"delivery (\S+)  retry \d  signature OK", output))
 
 
-def pay_in_a_browser(link: str, payer: Payer) -> None:
+def pay_in_a_browser(browser: Browser, link: str, payer: Payer) -> None:
     """As a person does who has a browser with a wallet of that key, and nothing else."""
 
     def answer(source: object, name: str, method: str, params: list[Any]) -> dict[str, Any]:
@@ -120,16 +120,15 @@ def pay_in_a_browser(link: str, payer: Payer) -> None:
             return {"result": payer.pay(params[0])["transactionHash"]}
         return {"result": payer.rpc(method, *params)}
 
-    with running_browser() as browser:
-        page = browser.new_page()
-        page.set_default_timeout(180_000)
-        page.expose_binding("askWallet", answer)
-        page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
-        page.goto(link)
-        page.get_by_role("button", name="Wallet").click()
-        page.locator("#pay").click()
-        page.locator('#main[data-state="completed"]').wait_for(timeout=milliseconds(3))
-        assert "Payment complete" in page.inner_text("main")
+    page = browser.new_page()
+    page.set_default_timeout(180_000)
+    page.expose_binding("askWallet", answer)
+    page.add_init_script(wallet_script(name="Wallet", rdns="test.wallet", how="announced", key=None))
+    page.goto(link)
+    page.get_by_role("button", name="Wallet").click()
+    page.locator("#pay").click()
+    page.locator('#main[data-state="completed"]').wait_for(timeout=milliseconds(3))
+    assert "Payment complete" in page.inner_text("main")
 
 
 class TestARunningStack:
@@ -275,7 +274,8 @@ def test_after_a_kill_the_demo_holds_on_the_same_state_and_ends_with_a_link_that
         assert re.split(r"  +", credentials_there.strip()) == ["sign in", f"{before['email']}, {before['password']}"]
         chain_id, url = re.fullmatch(r"Sepolia, chain id (\d+): set its RPC URL to (\S+)", network).groups()  # type: ignore[union-attr]
         assert int(chain_id) == int(rpc(url, "eth_chainId"), 16)
-        pay_in_a_browser(link, Payer(url, key.split()[0]))
+        with running_browser() as browser:
+            pay_in_a_browser(browser, link, Payer(url, key.split()[0]))
     finally:
         rest = end(demo, signal.SIGINT, signal.SIGINT, signal.SIGTERM)
     assert rest and "Traceback" not in rest

@@ -425,6 +425,7 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("POST", "/v2/request/{request_id}/cancel"): example(UNPAID),
     ("POST", "/v2/request/{request_id}/accept"): example({"request_id": partly_paid_request}),
     ("POST", "/v2/secure-payments"): example(body=a_link),
+    ("POST", "/v2/secure-payments/preview"): example(body=a_link),
     ("PATCH", "/v2/secure-payments/{token}"): example(TOKEN),
     ("POST", "/v2/secure-payments/{token}/cancel"): example(TOKEN),
     ("GET", "/v2/secure-payments"): example(

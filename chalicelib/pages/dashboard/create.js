@@ -2,8 +2,8 @@
 // what the payer will see, and the result to share.
 
 import { html, useEffect, useState } from "./vendor.js";
-import { amount, decimal, short, sum, t, time, word } from "./text.js";
-import { ESCROWS, Problem, call, may, me, networkName, query } from "./api.js";
+import { amount, clean, decimal, short, sum, t, time, word } from "./text.js";
+import { ESCROWS, Problem, ROOT, call, may, me, networkName, query } from "./api.js";
 import { ClientChoice, readClients } from "./client_choice.js";
 import { copyOf } from "./terms.js";
 import { FREQUENCIES, LINKS, NEW_ITEM, callOf, clientOf, itemsOf, newDraft, problemsOf } from "./drafts.js";
@@ -180,6 +180,32 @@ const Recurring = ({ draft, change, problem }) => html`
 /** @param {any} draft @param {any} token The currency of its amounts, as it is shown. */
 const currencyOf = (draft, token) => (!["payout", "held"].includes(draft.kind) && draft.fiat ? draft.fiat : (token?.symbol ?? ""));
 
+/** @param {any} draft @param {any} token What the API says of the link of a draft, once its terms can be those of a link: `answer`, as the payment page reads it, or `problem`. */
+function useSeen(draft, token) {
+  const [seen, setSeen] = useState(/** @type {any} */ ({}));
+  const isLink = ["single", "batch"].includes(draft.kind) && token && !problemsOf(draft, token, new Date()).length;
+  const body = isLink ? JSON.stringify(callOf(draft, token)[1]) : "";
+  useEffect(() => {
+    let isCurrent = true;
+    const take = (/** @type {any} */ found) => isCurrent && setSeen(found);
+    const expiry = draft.expires && { expiresAt: new Date(draft.expires).toISOString() };
+    const ask = () => call("POST", "/v2/secure-payments/preview", { body: JSON.parse(body), alone: true }).then((found) => take({ answer: JSON.stringify({ ...found, ...expiry }) }), (problem) => take({ problem }));
+    const timer = body ? setTimeout(ask, PREVIEW_MS) : void setSeen({});
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [body, draft.expires]);
+  return body ? seen : {};
+}
+
+/** @param {any} props The payment page itself with the answer of a link, as high as it is; nothing can be pressed in it. */
+function Seen({ answer }) {
+  const [height, setHeight] = useState(0);
+  const fit = (/** @type {any} */ { target: { contentDocument: { body } } }) => new ResizeObserver(() => setHeight(body.scrollHeight)).observe(body);
+  return html`<iframe title=${t("preview.title")} src=${`${ROOT}/dashboard-preview?token=${"0".repeat(26)}`} data-answer=${answer} width="100%" height=${height} frameborder="0" inert onLoad=${fit} />`;
+}
+
 /** @param {any} props What the payer will see, and the fees, as far as the form says it already. Of amounts whose fees are not known, the API is asked for its warnings of payees alone. */
 function Preview({ draft, token, tokens, clients }) {
   const [plan, setPlan] = useState(/** @type {any} */ (null));
@@ -190,6 +216,7 @@ function Preview({ draft, token, tokens, clients }) {
   const isInToken = currency === token?.symbol;
   const payees = token?.type === "ERC20" ? items.map((each) => each.payee.trim()).filter((each) => /^0x[0-9a-f]{40}$/i.test(each)) : [];
   const dollar = [token, ...tokens].find((each) => DOLLARS.includes(each?.symbol));
+  const link = useSeen(draft, token);
   const hasFees = draft.kind !== "held" && dollar !== undefined && (isInToken ? dollar === token : currency === "USD");
   useEffect(() => {
     setPlan(null);
@@ -221,15 +248,19 @@ function Preview({ draft, token, tokens, clients }) {
   return html`
     <aside class="card preview" aria-labelledby="preview">
       <h2 id="preview">${t("preview.title")}</h2>
-      ${items.map((/** @type {any} */ each, /** @type {number} */ at) => html`
-        <p class="big" key=${at}>${amounts[at] ? `${amount(amounts[at])} ${currency}` : t("preview.amount")}</p>
-        <p class="hint">${t("preview.to", { payee: short(each.payee.trim()) || "…" })}</p>
-      `)}
-      ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
-      <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
+      ${link.answer && html`<${Seen} key=${link.answer} answer=${link.answer} />`}
+      <div class=${link.answer ? "visually-hidden" : "terms"}>
+        ${items.map((/** @type {any} */ each, /** @type {number} */ at) => html`
+          <p class="big" key=${at}>${amounts[at] ? `${amount(amounts[at])} ${currency}` : t("preview.amount")}</p>
+          <p class="hint">${t("preview.to", { payee: short(each.payee.trim()) || "…" })}</p>
+        `)}
+        ${["held", "recurring"].includes(draft.kind) && html`<p class="note">${t(`preview.${draft.kind}`)}</p>`}
+        <dl>${rows.map(([name, value]) => html`<div class="row" key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
+      </div>
+      ${link.problem && html`<p class="note">${clean(link.problem.message)}</p>`}
       ${plan?.warnings?.map((/** @type {any} */ each) => html`<p class="note bad" key=${each.payee}>${t("preview.payee", { payee: short(each.payee) })}</p>`)}
       ${total && !isInToken && token && html`<p class="note">${t("preview.rate", { token: token.symbol })}</p>`}
-      ${total && !hasFees && draft.kind !== "held" && html`<p class="note">${t("preview.fees.rate")}</p>`}
+      ${total && !hasFees && !link.answer && draft.kind !== "held" && html`<p class="note">${t("preview.fees.rate")}</p>`}
       ${plan?.problem && html`<p class="note">${t("preview.fees.unknown", { why: plan.problem.message })}</p>`}
     </aside>
   `;

@@ -31,6 +31,13 @@ from chalicelib.platform.storage.store import LARGEST_TRANSACTION
 
 def create(services: Services, owner: Owner, draft: Draft) -> PayableLink:
     """Creates a link that pays the merchant. One read if the owner's client id is bound to a payee destination."""
+    payable = make(services, owner, draft)
+    save(services, payable)
+    return payable
+
+
+def make(services: Services, owner: Owner, draft: Draft) -> PayableLink:
+    """The link that `create` stores, with ids and references that are used for nothing."""
     bound = requests.bound_destination(services, owner)
     check_creator(owner, bound)
     from chalicelib.payments.requests.names import flows as names  # workers create no links
@@ -43,7 +50,6 @@ def create(services: Services, owner: Owner, draft: Draft) -> PayableLink:
     for item in draft.items:
         if item.destination_id and not parse_destination_id(item.destination_id, strict=False).checksum_ok:
             services.log.warning("wrong checksum in a destination id", extra={"destination_id": item.destination_id})
-    save(services, payable)
     return payable
 
 

@@ -182,6 +182,14 @@ class CreateSecurePayment(NewLink):
         return self.link_draft(items=tuple(each.item() for each in self.requests))
 
 
+class PreviewSecurePayment(CreateSecurePayment):
+    """A link as `POST /v2/secure-payments` creates it."""
+
+    @property
+    def items_written(self) -> int:
+        return 1
+
+
 class UpdateSecurePayment(Input):
     expiresAt: fields.Instant = Field(description="When it can no longer be paid: in the future")
 

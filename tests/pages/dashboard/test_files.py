@@ -86,7 +86,7 @@ def test_its_policy_allows_its_own_scripts_alone_and_no_text_as_html(api: Api) -
     del policy["script-src"]
     assert policy == {
         "default-src": "'none'", "style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
-        "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+        "frame-src": "'self'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
         "require-trusted-types-for": "'script'", "trusted-types": "'none'",
     }
     assert reply.headers["referrer-policy"] == "no-referrer" and reply.headers["x-content-type-options"] == "nosniff"

@@ -107,6 +107,7 @@ OFFERED = {
 EXEMPT = {
     "/v1/auth/": "how somebody signs in, and the sessions of who is signed in, which are theirs in every role",
     "/v1/passkeys": "as above",
+    "/v2/secure-payments/preview": "as below",
     "/v2/secure-payments/fees/preview": "changes nothing, and is asked for by the form of /create",
 }
 """The beginnings of paths that are called to write, and are offered to everybody who may open the view."""

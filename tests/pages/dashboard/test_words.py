@@ -61,7 +61,7 @@ def test_the_preview_says_why_it_has_no_fees(opened: Opened) -> None:
     aside = fill(opened("create", {**POPULATED, "preview_fees": refused})).locator("aside")
     expect(aside).to_contain_text("What the fees are cannot be said: Fees are known for US dollar stablecoins")
     in_euros = fill(opened("create", POPULATED), **{"Amount in": "EUR"}).locator("aside")
-    expect(in_euros).to_contain_text("Here they can be said of amounts in dollars and in dollar tokens alone")
+    expect(in_euros).to_contain_text("the payment page states them when the payer pays")
     expect(in_euros).to_contain_text("How much USDC that is depends on the rate when the payer pays.")
     capturable = fill(opened("create?kind=held", POPULATED)).locator("aside")
     expect(capturable).to_contain_text("A fee is taken only if the client ID has one.")

@@ -335,6 +335,7 @@ REFUSALS: dict[str, dict[str, str]] = {
     "deactivate_own_payee_destination": _DESTINATION,
     "create_orchestrator": {**_CAP, **_EMAIL},
 }
+REFUSALS["preview_secure_payment"] = REFUSALS["create_secure_payment"]
 """By the operation's name: what its message says, and what a schema would have to know to say it."""
 
 

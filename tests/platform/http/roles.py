@@ -26,7 +26,7 @@ _MONEY = """
     batch_payouts pay_out pay_out_by_former_path pay_batch activate_recurring change_recurring approve_change
     refuse_change keep_own_payee_destination change_own_payee_destination deactivate_own_payee_destination
 """
-_LINKS = "create_secure_payment update_secure_payment cancel_secure_payment withdraw_intent"
+_LINKS = "create_secure_payment preview_secure_payment update_secure_payment cancel_secure_payment withdraw_intent"
 _TECHNICAL = """
     create_api_key update_api_key revoke_api_key list_api_keys read_api_key create_client_id_by_session
     update_client_id_by_session revoke_client_id_by_session put_branding_by_session remove_branding_by_session
