@@ -188,14 +188,13 @@ function useSeen(draft, token) {
   useEffect(() => {
     let isCurrent = true;
     const take = (/** @type {any} */ found) => isCurrent && setSeen(found);
-    const expiry = draft.expires && { expiresAt: new Date(draft.expires).toISOString() };
-    const ask = () => call("POST", "/v2/secure-payments/preview", { body: JSON.parse(body), alone: true }).then((found) => take({ answer: JSON.stringify({ ...found, ...expiry }) }), (problem) => take({ problem }));
+    const ask = () => call("POST", "/v2/secure-payments/preview", { body: JSON.parse(body), alone: true }).then((found) => take({ answer: JSON.stringify(found) }), (problem) => take({ problem }));
     const timer = body ? setTimeout(ask, PREVIEW_MS) : void setSeen({});
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [body, draft.expires]);
+  }, [body]);
   return body ? seen : {};
 }
 
