@@ -15,12 +15,14 @@ import pytest
 from chalicelib.base.languages import LANGUAGES
 from chalicelib.base.records import Record
 from chalicelib.pages import dashboard_html
-from chalicelib.pages.dashboard_html import JOINED, assets, served_files
+from chalicelib.pages.assets import script_hashes
+from chalicelib.pages.dashboard_html import JOINED, assets, preview_script, served_files
 from chalicelib.pages.files import scripts_of
 from chalicelib.payments.links.fees.rules import DOLLAR_SYMBOLS
 from chalicelib.payments.search.payments.schemas import PaymentsQuery, PaymentType
 from chalicelib.platform.access.people.roles import SCOPES_OF
 from chalicelib.platform.http.operation import OPERATIONS
+from chalicelib.platform.settings import Settings
 from chalicelib.webhooks.endpoints.rules import CHOICES
 from chalicelib.webhooks.kinds import KINDS
 from infra.local.screens_dashboard import SCENES
@@ -81,7 +83,7 @@ def test_its_policy_allows_its_own_scripts_alone_and_no_text_as_html(api: Api) -
     policy = dict(each.partition(" ")[::2] for each in reply.headers["content-security-policy"].split("; "))
     html = reply.body.decode()
     (text,) = re.findall('<script type="importmap">([^<]*)</script>', html)
-    scripts = {each.integrity for name, each in assets().items() if name.endswith(".js")}
+    scripts = {each.integrity for name, each in assets().items() if name.endswith(".js") and name != "preview.js"}
     assert {each.strip("'") for each in policy["script-src"].split()} == {"self", integrity(text.encode()), *scripts}
     del policy["script-src"]
     assert policy == {
@@ -91,6 +93,21 @@ def test_its_policy_allows_its_own_scripts_alone_and_no_text_as_html(api: Api) -
     }
     assert reply.headers["referrer-policy"] == "no-referrer" and reply.headers["x-content-type-options"] == "nosniff"
     assert not re.search(r"<[^>]* (on\w+|style)=", html)
+
+
+def test_the_preview_is_the_payment_page_in_a_frame_of_the_dashboard_alone(api: Api) -> None:
+    """Its first script answers in place of the API, which it cannot call; elsewhere than in that frame there is no preview."""
+    reply, script = get(api, "/dashboard-preview", AT_AUTH), assets()["preview.js"]
+    policy = dict(each.partition(" ")[::2] for each in reply.headers["content-security-policy"].split("; "))
+    assert (policy["frame-ancestors"], policy["connect-src"], policy["trusted-types"]) == ("'self'", "'self'", "'none'")
+    hashes = {each.strip("'") for each in policy["script-src"].split()}
+    assert hashes == {"self", script.integrity, *script_hashes()}
+    html = reply.body.decode()
+    assert f'<script src="/dashboard/files/{script.path}" integrity="{script.integrity}"></script>' in html
+    assert html.replace(preview_script(Settings.read()), "").count("<script") == 2, "the import map and the page's own"
+    assert not re.search(r"preview", "".join(scripts_of(FOLDER.parent / "payment").values()))
+    for host in ("api.test", "pay.test", "elsewhere.test"):
+        assert get(api, "/dashboard-preview", {"Host": host}).status == 404
 
 
 def test_scripts_are_found_by_the_import_map_and_held_to_their_hashes(api: Api) -> None:
