@@ -201,7 +201,10 @@ function useSeen(draft, token) {
 /** @param {any} props The payment page itself with the answer of a link, as high as it is; nothing can be pressed in it. */
 function Seen({ answer }) {
   const [height, setHeight] = useState(0);
-  const fit = (/** @type {any} */ { target: { contentDocument: { body } } }) => new ResizeObserver(() => setHeight(body.scrollHeight)).observe(body);
+  const fit = (/** @type {any} */ { target: { contentDocument: { body } } }) => {
+    body.style.minBlockSize = "0"; // else it is as high as the frame, which could only grow
+    new ResizeObserver(() => setHeight(body.scrollHeight)).observe(body);
+  };
   return html`<iframe title=${t("preview.title")} src=${`${ROOT}/dashboard-preview?token=${"0".repeat(26)}`} data-answer=${answer} width="100%" height=${height} frameborder="0" inert onLoad=${fit} />`;
 }
 
