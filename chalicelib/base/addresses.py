@@ -4,7 +4,7 @@ import hashlib
 import re
 from functools import lru_cache
 
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import InvalidAddress
 from chalicelib.base.keccak import keccak256
 
 ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
@@ -23,11 +23,11 @@ def evm_address(text: str) -> str:
     EIP-55 checksum, because a mismatch means that the address was mistyped. Raises BadRequest.
     """
     if _EVM.fullmatch(text) is None:
-        raise BadRequest("Invalid EVM address: use 0x followed by 40 hexadecimal digits")
+        raise InvalidAddress("Invalid EVM address: use 0x followed by 40 hexadecimal digits")
     digits = text[2:]
     checksummed = _eip55(digits.lower())
     if digits != checksummed[2:] and digits != digits.lower() and digits != digits.upper():
-        raise BadRequest("Invalid EVM address: its upper and lower case do not match the EIP-55 checksum")
+        raise InvalidAddress("Invalid EVM address: its upper and lower case do not match the EIP-55 checksum")
     return checksummed
 
 
@@ -117,7 +117,7 @@ def _tron_bytes(text: str) -> bytes:
         payload, checksum = raw[:21], raw[21:]
         if payload[0] == _TRON_PREFIX and checksum == _checksum(payload):
             return payload[1:]
-    raise BadRequest("Invalid Tron address: use the 34 characters that start with T, in their exact case")
+    raise InvalidAddress("Invalid Tron address: use the 34 characters that start with T, in their exact case")
 
 
 def _checksum(payload: bytes) -> bytes:

@@ -4,6 +4,7 @@ They hold records; `platform/http/errors.py` builds their bodies.
 
 ServiceError                         a status and a message that tells the caller what to do
 ├── BadRequest                 400   the input cannot be used; the message says what to change
+│   ├── InvalidAddress         400   a text is no address; a ValueError, too
 │   ├── ValidationFailed       400   a list of problems, one or more fields
 │   ├── MulticallRefused       400   payouts that cannot be in it, in payments.links.multicalls.children
 │   ├── SetRefused             400   payouts that cannot be paid together, in payments.links.multicalls.children
@@ -78,6 +79,10 @@ class ServiceError(Exception):
 
 class BadRequest(ServiceError):
     status = 400
+
+
+class InvalidAddress(BadRequest, ValueError):
+    """A text is no address: one of a caller is a bad request, one in a response of a node makes that malformed."""
 
 
 @frozen

@@ -275,3 +275,14 @@ def test_of_receipts_that_are_too_long_together_those_with_few_logs_are_all_kept
     answers[alone] = {"transactionHash": alone, "logs": [log] * (MOST_LOGS + 1)}
     again = node_of("sepolia", NodeResponses({"eth_getTransactionReceipt": answers.__getitem__}))
     assert list(find_receipts(again, hashes[:1])) == [alone]
+
+
+@pytest.mark.parametrize("odd", ["", "\0", "12", "T" * 34, "0X" + "ab" * 20, "0x" + "ab" * 19])
+def test_a_receipt_with_an_address_that_is_none_is_no_response_wherever_it_stands(odd: str) -> None:
+    for found in (
+        receipt(transfer(WALLET, PAYEE), sender=odd or "?"),
+        receipt(transfer(WALLET, PAYEE), to=odd or "?"),
+        receipt(transfer(WALLET, PAYEE, address=odd)),
+    ):
+        with pytest.raises(ChainUnavailable, match="does not answer as it should"):
+            payer(found)
