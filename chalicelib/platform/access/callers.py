@@ -122,7 +122,7 @@ class Caller:
     credential, are told apart by Origin and network address: a stranger can neither take a key nor read its response.
     `key_id` is the public id of the key that was sent; `client` is the client id, also when it is
     sent with a key. `member` is set in session mode. `sent_session` is the hash of a session token that was sent to an
-    operation without credentials: signing in ends that session. `banned_until` and `ban_version` are those of the
+    operation that signs in, which ends that session. `banned_until` and `ban_version` are those of the
     caller's ban. `reads_any_link` is set for the hosted payment page, which belongs to no account and may do only
     what payers do. `uses_payment_intents` is the setting of the API key, or of the client id without one. `quota`
     names whose units the call uses (rate_limits/rules.py): the account of a secret credential, or a client id that is

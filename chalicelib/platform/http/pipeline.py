@@ -120,7 +120,7 @@ def _caller(operation: Operation, services: Services, request: HttpRequest) -> C
         except (Unauthorized, Forbidden):
             raise Unauthorized(said) from None
         raise Forbidden(said)
-    token = credentials.session_token(request.headers)
+    token = credentials.session_token(request.headers) if operation.signs_in else None
     return anonymous_caller(services, request.origin, request.ip_address, token, reads_ban=operation.rate is not None)
 
 

@@ -47,7 +47,7 @@ class HttpResponse:
 
 def response_of(value: Any, status: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
     """The result of a view as a response. It is a model, a list of models, or plain JSON values."""
-    return HttpResponse(status, _JSON.encode(_plain(value)), dict(headers or {}))
+    return HttpResponse(status, _json(value), dict(headers or {}))
 
 
 def file_part(text: str, media_type: str, name: str, following: str | None) -> HttpResponse:
@@ -115,7 +115,7 @@ def preflight_headers(settings: Settings, request: HttpRequest, methods: str, wi
     }
 
 
-def _plain(value: Any) -> Any:
+def _json(value: Any) -> str:
     if isinstance(value, BaseModel):
-        return value.model_dump(exclude_unset=True, by_alias=True)
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return value.model_dump_json(exclude_unset=True, by_alias=True)
+    return f"[{','.join(map(_json, value))}]" if isinstance(value, list | tuple) else _JSON.encode(value)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from chalicelib.platform.http.request import HttpRequest
     from chalicelib.platform.services import Services
 
+_PIPELINE = "chalicelib.platform.http.pipeline"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -39,20 +40,19 @@ def register_routes(app: Chalice, products: Iterable[ModuleType], services: Call
 def _handler(
     app: Chalice, api: str, route: Operation | PageRoute, services: Callable[[], "Services"]
 ) -> Callable[..., Response]:
-    def handle(**path_parameters: str) -> Response:
-        from chalicelib.platform.http import pipeline
+    steps = "handle_page" if isinstance(route, PageRoute) else "handle"
 
-        view, request = _find_view(api, route.name), _request(app, services(), path_parameters)
-        if isinstance(route, PageRoute):
-            return pipeline.handle_page(route, view, services(), request)
-        return pipeline.handle(route, view, services(), request)
+    def handle(**path_parameters: str) -> Response:
+        assembled, run = services(), _find(_PIPELINE, steps)
+        response: Response = run(route, _find(api, route.name), assembled, _request(app, assembled, path_parameters))
+        return response
 
     return handle
 
 
 @cache
-def _find_view(api: str, name: str) -> Any:
-    return getattr(import_module(api), name)
+def _find(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def _register_other_methods(app: Chalice, services: Callable[[], "Services"]) -> None:

@@ -358,12 +358,14 @@ def test_a_ban_is_read_where_calls_are_counted(clock: Clock, api: Api) -> None:
     assert answer(PLAIN, request)[0] == 429
 
 
-def test_a_session_that_is_sent_to_a_public_operation_is_passed_on(clock: Clock, api: Api) -> None:
+def test_a_session_that_is_sent_to_an_operation_that_signs_in_is_passed_on(clock: Clock, api: Api) -> None:
     def view(call: Anything) -> dict[str, Any]:
         return {"session": call.caller.sent_session}
 
-    assert answer(PLAIN, sent({"cookie": "session_token=x"}), view) == (200, {"session": credential_hash("x")})
-    assert answer(PLAIN, sent(), view) == (200, {"session": None})
+    signing_in, cookie = replace(PLAIN, rate=Rate.SIGN_IN), sent({"cookie": "session_token=x"})
+    assert answer(signing_in, cookie, view) == (200, {"session": credential_hash("x")})
+    assert answer(signing_in, sent(), view) == (200, {"session": None})
+    assert answer(PLAIN, cookie, view) == (200, {"session": None})
 
 
 # --- repetitions ---

@@ -27,7 +27,7 @@ def read_link(deployment: Deployment) -> Any:
     return deployment.read_link(deployment.call(deployment.create_link())["token"])
 
 
-MOST: dict[Callable[[Deployment], Any], float] = {ask_health: 3.5, Deployment.create_link: 0.5, read_link: 0.6}
+MOST: dict[Callable[[Deployment], Any], float] = {ask_health: 3.25, Deployment.create_link: 0.5, read_link: 0.6}
 """Calls of functions by those of the bare route."""
 
 

@@ -148,8 +148,9 @@ def seconds_until(instant: datetime, now: datetime) -> int:
 
 
 def _network(ip_address: str) -> str:
+    if ":" not in ip_address:
+        return ip_address
     try:
-        address = ipaddress.ip_address(ip_address)
+        return str(ipaddress.IPv6Network((ip_address, 64), strict=False))
     except ValueError:
         return ip_address
-    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else ip_address
