@@ -185,18 +185,19 @@ function useSeen(draft, token) {
   const [seen, setSeen] = useState(/** @type {any} */ ({}));
   const isLink = ["single", "batch"].includes(draft.kind) && token && !problemsOf(draft, token, new Date()).length;
   const body = isLink ? JSON.stringify(callOf(draft, token)[1]) : "";
+  const of = body + draft.expires;
   useEffect(() => {
     let isCurrent = true;
-    const take = (/** @type {any} */ found) => isCurrent && setSeen(found);
+    const take = (/** @type {any} */ found) => isCurrent && setSeen({ of, ...found });
     const expiry = draft.expires && { expiresAt: new Date(draft.expires).toISOString() };
     const ask = () => call("POST", "/v2/secure-payments/preview", { body: JSON.parse(body), alone: true }).then((found) => take({ answer: JSON.stringify({ ...found, ...expiry }) }), (problem) => take({ problem }));
-    const timer = body ? setTimeout(ask, PREVIEW_MS) : void setSeen({});
+    const timer = body ? setTimeout(ask, PREVIEW_MS) : undefined;
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [body, draft.expires]);
-  return body ? seen : {};
+  }, [of]);
+  return body && seen.of === of ? seen : {};
 }
 
 /** @param {any} props The payment page itself with the answer of a link, as high as it is; nothing can be pressed in it. */
@@ -249,7 +250,7 @@ function Preview({ draft, token, tokens, clients }) {
     <aside class="card preview" aria-labelledby="preview">
       <h2 id="preview">${t("preview.title")}</h2>
       ${link.answer && html`<${Seen} key=${link.answer} answer=${link.answer} />`}
-      <div class=${link.answer ? "visually-hidden" : "terms"}>
+      <div class=${link.answer ? "visually-hidden" : "list"}>
         ${items.map((/** @type {any} */ each, /** @type {number} */ at) => html`
           <p class="big" key=${at}>${amounts[at] ? `${amount(amounts[at])} ${currency}` : t("preview.amount")}</p>
           <p class="hint">${t("preview.to", { payee: short(each.payee.trim()) || "…" })}</p>
