@@ -187,15 +187,15 @@ function useSeen(draft, token) {
   const body = isLink ? JSON.stringify(callOf(draft, token)[1]) : "";
   useEffect(() => {
     let isCurrent = true;
-    const take = (/** @type {any} */ found) => isCurrent && setSeen(found);
+    const take = (/** @type {any} */ found) => isCurrent && setSeen({ body, ...found });
     const ask = () => call("POST", "/v2/secure-payments/preview", { body: JSON.parse(body), alone: true }).then((found) => take({ answer: JSON.stringify(found) }), (problem) => take({ problem }));
-    const timer = body ? setTimeout(ask, PREVIEW_MS) : void setSeen({});
+    const timer = body ? setTimeout(ask, PREVIEW_MS) : undefined;
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
   }, [body]);
-  return body ? seen : {};
+  return body && seen.body === body ? seen : {};
 }
 
 /** @param {any} props The payment page itself with the answer of a link, as high as it is; nothing can be pressed in it. */
@@ -251,7 +251,7 @@ function Preview({ draft, token, tokens, clients }) {
     <aside class="card preview" aria-labelledby="preview">
       <h2 id="preview">${t("preview.title")}</h2>
       ${link.answer && html`<${Seen} key=${link.answer} answer=${link.answer} />`}
-      <div class=${link.answer ? "visually-hidden" : "terms"}>
+      <div class=${link.answer ? "visually-hidden" : "list"}>
         ${items.map((/** @type {any} */ each, /** @type {number} */ at) => html`
           <p class="big" key=${at}>${amounts[at] ? `${amount(amounts[at])} ${currency}` : t("preview.amount")}</p>
           <p class="hint">${t("preview.to", { payee: short(each.payee.trim()) || "…" })}</p>

@@ -73,9 +73,9 @@ export function Signing({ transactions: given, currency: id, signer, label, agai
       </div>
       ${family === "evm" && !after && currency?.chainId && html`
         <details><summary>${t("safe.title")}</summary>
-          <p class="hint">${t("safe.text")}</p>
+          <div class="ways"><p class="hint">${t("safe.text")}</p>
           <${Proposal} transactions=${transactions} safe=${signer} network=${currency.network} wallets=${wallets} done=${(/** @type {string} */ hash) => keepSent(key, hash)} />
-          <p><button type="button" class="quiet" onClick=${() => downloadForSafe(transactions, signer, currency.chainId)}>${t("safe.download")}</button></p>
+          <p><button type="button" class="quiet" onClick=${() => downloadForSafe(transactions, signer, currency.chainId)}>${t("safe.download")}</button></p></div>
         </details>
       `}
     `}<//>`}

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.fakes.world import PAYEE, WALLET
 from tests.pages.conftest import NewVisitor
@@ -76,3 +76,17 @@ def test_nothing_is_asked_or_pressed_in_the_preview_and_what_the_api_refuses_is_
     person.page.get_by_label("Payee", exact=True).fill(PAYEE[:-1] + ("A" if PAYEE[-1] != "A" else "B"))
     expect(person.page.locator("aside iframe")).to_have_count(0)
     person.sees("checksum")
+
+
+def test_the_page_of_an_amount_before_is_not_shown(new_person: NewPerson) -> None:
+    person, waiting = new_person().register(), list[Route]()
+    frame = fill(person, {}, ["12.5"])
+    expect(frame.locator("#title")).to_have_text("12.5\u00a0fUSDC")
+    person.page.route("**/secure-payments/preview", lambda route: waiting.append(route))
+    person.fill("Amount", "13").sees("13 fUSDC")
+    expect(person.page.locator("aside iframe")).to_have_count(0)
+    with person.page.expect_request("**/secure-payments/preview"):
+        person.fill("Amount", "14").sees("14 fUSDC")
+    expect(person.page.locator("aside iframe")).to_have_count(0)
+    waiting[-1].continue_()
+    expect(frame.locator("#title")).to_have_text("14\u00a0fUSDC")
