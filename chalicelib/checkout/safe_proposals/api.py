@@ -6,4 +6,4 @@ from chalicelib.platform.http.view import Call
 
 
 def propose_to_safe(call: Call[SafeProposal, None]) -> SafeProposalAnswer:
-    return SafeProposalAnswer.of(flows.propose(call.services, call.body.asked))
+    return SafeProposalAnswer.of(flows.propose(call.services, call.caller.account_id, call.body.asked))

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from eth_account import Account
 
-from chalicelib.base.errors import BadRequest, Conflict, Forbidden
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, TooManyRequests
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.wallets.safe import SafeTerms, SafeTransaction, bundle
 from chalicelib.chains.nodes.safes.records import Proposal
@@ -15,6 +16,7 @@ from chalicelib.chains.nodes.safes.service import SafeServiceUnavailable
 from chalicelib.checkout.safe_proposals import flows
 from chalicelib.checkout.safe_proposals.flows import Asked, Made
 from chalicelib.checkout.safe_proposals.schemas import SafeProposalAnswer
+from chalicelib.platform.access.rate_limits.rules import SAFE_PROPOSALS_PER_MINUTE
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import World
 
@@ -33,7 +35,7 @@ def safes(world: World) -> World:
 
 
 def propose(world: World, **changed: Any) -> Made:
-    return flows.propose(world.services, replace(ASKED, **changed))
+    return flows.propose(world.services, "acct", replace(ASKED, **changed))
 
 
 def signature_of(made: Made, wallet: Any = OWNER) -> str:
@@ -52,6 +54,16 @@ def test_an_owner_signs_one_transaction_that_makes_all_calls_with_the_next_nonce
     signed = Account.sign_typed_data(OWNER.key, full_message={**full, "message": numbers(full)})
     assert "0x" + bytes(signed.message_hash).hex() == made.safe_tx_hash, "by another library"
     assert typed["domain"] == {"chainId": 11_155_111, "verifyingContract": SAFE}
+
+
+def test_an_account_has_a_number_of_calls_a_minute_as_all_share_the_service(safes: World) -> None:
+    for _ in range(SAFE_PROPOSALS_PER_MINUTE):
+        propose(safes)
+    with pytest.raises(TooManyRequests):
+        propose(safes)
+    assert flows.propose(safes.services, "other account", ASKED)
+    safes.now += timedelta(minutes=1)
+    assert propose(safes)
 
 
 def numbers(full: Any) -> dict[str, Any]:

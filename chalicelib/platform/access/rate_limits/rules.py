@@ -29,6 +29,7 @@ UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
 DOMAIN_CHECKS_PER_HOUR = 30
 NAMES_PER_MINUTE = 60
+SAFE_PROPOSALS_PER_MINUTE = 20
 ADDRESS_SHARE = 4
 """One address has this part, a quarter, of what a client id that is sent alone has: 300 units and 3 tests a minute."""
 SIGN_INS_PER_MINUTE = 10
@@ -94,6 +95,12 @@ def domain_check_window(account_id: str, scale: int, now: datetime) -> Window:
 def name_window(account_id: str, scale: int, now: datetime) -> Window:
     """The window for names that an account has resolved: each asks nodes, and maybe servers of others."""
     return window("name", account_quota(account_id), NAMES_PER_MINUTE * scale, 60, now)
+
+
+def safe_proposal_window(account_id: str, scale: int, now: datetime) -> Window:
+    """The window for calls of an account about proposals to Safes: each makes two or three requests to the Safe
+    Transaction Service, whose quota all accounts share."""
+    return window("safe_proposal", account_quota(account_id), SAFE_PROPOSALS_PER_MINUTE * scale, 60, now)
 
 
 def share_of(whole: Window, caller: str) -> Window:
