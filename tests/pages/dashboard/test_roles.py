@@ -120,7 +120,6 @@ INDIRECT = {
     ("POST", "`${path}/check`"): ("POST /v1/client-ids/{id}/domain/check",),
     ("PUT", "path"): ("PUT /v1/client-ids/{id}/branding", "PUT /v1/client-ids/{id}/domain"),
     ("DELETE", "path"): ("DELETE /v1/client-ids/{id}/branding", "DELETE /v1/client-ids/{id}/domain"),
-    ("PATCH", "path"): (f"PATCH {SECURE}/{{token}}", "PATCH /v2/request/{request_id}"),
     ("PATCH", "ofRequest"): ("PATCH /v2/request/{request_id}",),
     ("PATCH", "ofLink"): (f"PATCH {SECURE}/{{token}}",),
     ("POST", "`${ofLink ?? ofRequest}/cancel`"): (f"POST {SECURE}/{{token}}/cancel", "POST /v2/request/{request_id}/cancel"),
