@@ -87,6 +87,7 @@ def differences(target: Target) -> Iterator[str]:
             yield from _policies(target, function, role, found["Configuration"]["Role"].rpartition("/")[2])
     yield from _account(target, wanted.values())
     yield from _stacks(target)
+    yield from find_silenced(target.client("cloudwatch"), target.stage)
     yield from (f"the deployment of {each} was not finished" for each in latest(target) if not each.finished)
     if api is None:
         yield "there is no REST API"
@@ -271,6 +272,13 @@ def _drift(cloudformation: Any, name: str) -> Iterator[str]:
     for each in found["StackResourceDrifts"]:
         changed = [f"{one['PropertyPath']} is {one['ActualValue']}" for one in each.get("PropertyDifferences", [])]
         yield f"{each['PhysicalResourceId']}: changed by hand, {', '.join(changed) or 'it is gone'}"
+
+
+def find_silenced(cloudwatch: Any, stage: str) -> Iterator[str]:
+    """Names alarms whose actions a person has switched off: CloudFormation compares what a template says alone."""
+    for page in cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{APP}-{stage}-"):
+        silenced = [each["AlarmName"] for each in page["MetricAlarms"] if not each["ActionsEnabled"]]
+        yield from (f"{name}: its actions are switched off, so that nobody hears it" for name in silenced)
 
 
 def domain_differences(target: Target, api: str) -> Iterator[str]:

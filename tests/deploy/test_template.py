@@ -30,6 +30,7 @@ from infra.local.cloud import Cloud
 from infra.stack import DeploymentStopped, apply_stack, apply_template, body_of
 from infra.stacks import split_into_stacks
 from infra.template import whole_template
+from infra.verify import find_silenced
 from tests.support.sources import nodes_of, reads_code
 
 STAGE = "template"  # which no other test makes in the cloud that they share
@@ -99,6 +100,16 @@ def test_every_alarm_rings_at_one_topic_of_the_stage(cloud: Cloud) -> None:
     assert {each.rpartition("-")[2] for each in topics} == {"alarms", "tickets"}
     assert {action for alarm in found for action in alarm["AlarmActions"]} == topics
     assert all(len(alarm["AlarmActions"]) == 1 for alarm in found)
+
+
+@pytest.mark.usefixtures("made")
+def test_an_alarm_whose_actions_a_person_has_switched_off_is_named(cloud: Cloud) -> None:
+    cloudwatch, alarm = cloud.client("cloudwatch"), f"{PREFIX}-lag-base"
+    cloudwatch.disable_alarm_actions(AlarmNames=[alarm])
+    found = list(find_silenced(cloudwatch, STAGE))
+    cloudwatch.enable_alarm_actions(AlarmNames=[alarm])
+    assert found == [f"{alarm}: its actions are switched off, so that nobody hears it"]
+    assert list(find_silenced(cloudwatch, STAGE)) == []
 
 
 def test_every_table_survives_mistakes() -> None:
@@ -315,6 +326,8 @@ def test_a_message_that_crashes_its_consumer_leads_to_the_dead_letters(cloud: Cl
 
 @pytest.mark.usefixtures("made")
 def test_the_node_urls_of_the_operator_survive_an_update(cloud: Cloud) -> None:
+    """The template has no value for them, so that no update can write one, whatever else it changes."""
+    assert DOCUMENT["Resources"]["RpcUrls"]["Properties"].keys() == {"Name", "Description"}
     secrets = cloud.client("secretsmanager")
     secrets.put_secret_value(SecretId=f"{PREFIX}-rpc-urls", SecretString='{"sepolia": "http://node"}')
     apply_stack(cloud.client("cloudformation"), STAGE)
