@@ -50,12 +50,12 @@ HEALTHY_WITHIN_SECONDS = 60
 
 def deploy(target: Target) -> str:
     """Deploys a stage; returns the URL of its API. Raises DeploymentStopped, with the name of the step that failed."""
+    with step("The settings"):
+        check_settings(target.stage, variables_of_functions(target))
     with step("The hosts"):
         if target.stage != "local":
             region = target.client("apigateway").meta.region_name
             check_hosts(target.hosts, target.stage, variables_of(target.stage), region)
-    with step("The settings"):
-        check_settings(target.stage, {**variables_of(target.stage), **target.settings.get("environment_variables", {})})
     versions = target.versions()
     with ExitStack() as ending:
         is_first = not versions.has_bucket()  # then CloudFormation keeps a second deployment out
@@ -114,6 +114,11 @@ def add_addresses(target: Target, api: str) -> Target:
     bucket = archive_bucket(f"{APP}-{target.stage}", place.account, place.region)
     variables = {**target.settings.get("environment_variables", {}), **urls, "ARCHIVE_BUCKET": bucket}
     return replace(target, settings={**target.settings, "environment_variables": variables})
+
+
+def variables_of_functions(target: Target) -> dict[str, str]:
+    """The environment variables of the functions, before there is an API: any id is as long as its own."""
+    return {**variables_of(target.stage), **add_addresses(target, "a" * 10).settings["environment_variables"]}
 
 
 def _new_api(target: Target) -> str:

@@ -65,7 +65,7 @@ def hosts_of(config: Mapping[str, Any], stage: str) -> Hosts | None:
             ', or to "none" if it has no DNS.'
         )
     variables = own["environment_variables"]
-    urls = {variable: variables[variable] for variable in ROLES.values()}
+    urls = {variable: variables.get(variable, "") for variable in ROLES.values()}
     header = variables.get("TRUSTED_PROXY_HEADER", "") if said.get("cdn") else ""
     return Hosts(urls, said.get("certificate", ""), said.get("hosted_zone", ""), said.get("cdn", ""), header)
 

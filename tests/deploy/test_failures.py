@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from infra import APP
 from infra import deploy as deployment
 from infra.account import list_deployed_functions
+from infra.configuration import variables_of
 from infra.iam import function_name
 from infra.local.cloud import Cloud
 from infra.local.pythons import HERE
@@ -24,6 +26,7 @@ from infra.packaging import bundle, package
 from infra.packaging.package import chalice
 from infra.stack import DeploymentStopped
 from infra.target import target_of
+from infra.variables import MOST_BYTES
 from tests.deploy.faults import CAUSE, Refused, door
 
 pytestmark = pytest.mark.xdist_group("deployment")
@@ -65,6 +68,19 @@ def test_a_step_before_chalice(
     last = broken(made, lambda method, path, body: part in f"{method} {path}".encode() + body, capsys, monkeypatch)
     assert last.startswith(f"{step}: ")
     assert CAUSE in last
+
+
+def test_settings_that_are_too_long_with_those_that_a_deployment_adds(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bucket of the archive and, without hosts, the URLs of the API; all of it is known before anything is made."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", cloud.url)
+    target = target_of("local")
+    before = {**variables_of("local"), **target.settings["environment_variables"]}
+    left = MOST_BYTES - sum(len(name + text) for name, text in before.items())
+    own = {**target.settings["environment_variables"], "HEADER_BRANDS": json.dumps(["a" * left])}
+    with pytest.raises(DeploymentStopped, match=f"^The settings: .*\n +they have .*, and Lambda takes {MOST_BYTES}; .*$"):
+        deployment.deploy(replace(target, settings={**target.settings, "environment_variables": own}))
 
 
 def test_a_package_that_the_registry_does_not_have(

@@ -84,6 +84,13 @@ def test_what_leads_nowhere_is_refused_with_what_to_set(hosts: Any, variables: d
     assert "\n" not in str(stopped.value)
 
 
+def test_a_host_whose_setting_is_mistyped_is_refused_with_what_to_set() -> None:
+    own = {name.replace("PAY_URL", "PAY_ULR"): value for name, value in OURS.items()}
+    hosts = hosts_of({"stages": {"prod": {"hosts": {"certificate": ARN}, "environment_variables": own}}}, "prod")
+    with pytest.raises(DeploymentStopped, match=r"^Set PAY_URL of stage prod in \.chalice/config\.json to hosts of yours"):
+        check_hosts(hosts, "prod", own, REGION)
+
+
 def test_each_host_has_one_domain_with_tls_1_2_a_mapping_and_records_if_there_is_a_zone() -> None:
     hosts, _ = read({"certificate": ARN, "hosted_zone": "Z1"}, AUTH_URL=OURS["API_URL"])
     assert hosts is not None
