@@ -165,7 +165,7 @@ def finish(target: Target, settings: Mapping[str, Any] | None = None, begun: Dep
         apply_waf(target.client, has_waf(settings, target.stage), api, target.stage, target.caller_header)
     url = target.api_url(api)
     with step("The health of the API"):
-        _wait_until_healthy(url, target.stage)
+        wait_until_healthy(url, target.stage)
     with step("The domains"):
         records = apply_hosts(target.client("cloudformation"), target.hosts, api, target.stage)
     if target.hosts is not None:
@@ -201,7 +201,7 @@ def quick_waiters(copy: Path) -> dict[str, str]:
     return {"AWS_DATA_PATH": str(copy / "models")}
 
 
-def _wait_until_healthy(url: str, stage: str) -> None:
+def wait_until_healthy(url: str, stage: str) -> None:
     deadline = time.monotonic() + HEALTHY_WITHIN_SECONDS
     while True:
         try:

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from itertools import count
 from pathlib import Path
+from threading import Thread
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -155,6 +158,24 @@ def test_a_step_after_chalice(made: Cloud, step: str, part: str, monkeypatch: py
             deployment.finish(target_of("local"))
     assert stopped.value.status == 1
     assert CAUSE in str(stopped.value) or "403" in str(stopped.value)
+
+
+def test_an_api_that_cannot_read_whether_payments_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"status": "ok", "payments": "unknown"}')
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    monkeypatch.setattr(deployment, "HEALTHY_WITHIN_SECONDS", 0)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Health) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(DeploymentStopped, match="does not answer: it cannot read whether payments are stopped"):
+            deployment.wait_until_healthy(f"http://127.0.0.1:{server.server_port}", "local")
+        server.shutdown()
 
 
 def test_a_chalice_that_ends_by_an_exception(tmp_path: Path) -> None:
