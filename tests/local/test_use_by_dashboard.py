@@ -1,14 +1,8 @@
 """What README.md does with curl under Use, done at the dashboard of a running stack with clicks alone."""
 
 import csv
-import hmac
 import io
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,45 +11,12 @@ from playwright.sync_api import Page, expect
 from infra.local.outsiders.payer import Payer
 from tests.local.running import SHARED, SharedStack
 from tests.local.test_stack import pay_in_a_browser
+from tests.support.event_receiver import EventReceiver, receiving_events
 from tests.support.patience import milliseconds, wait_for
 from tests.support.rehearsed import rehearsed
 from tests.support.running_browser import running_browser
 
 pytestmark = pytest.mark.xdist_group(SHARED)
-
-
-class Receiver(ThreadingHTTPServer):
-    """A shop's: keeps the events whose signature holds."""
-
-    secret = ""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.events: list[dict[str, Any]] = []
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        signature = hmac.new(self.server.secret.encode(), body, "sha256").hexdigest()
-        is_genuine = hmac.compare_digest(signature, self.headers["x-service-signature"])
-        if is_genuine:
-            self.server.events.append(json.loads(body))
-        self.send_response(204 if is_genuine else 401)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
-@contextmanager
-def receiving() -> Iterator[Receiver]:
-    with Receiver() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 def click(page: Page, name: str, role: Any = "button") -> None:
@@ -69,7 +30,7 @@ def fill(page: Page, label: str, text: str) -> None:
 @rehearsed
 def test_what_readme_does_with_curl_is_done_at_the_dashboard(shared_stack: SharedStack) -> None:
     found = shared_stack.description()
-    with receiving() as receiver, running_browser() as browser:
+    with receiving_events() as receiver, running_browser() as browser:
         page = browser.new_page(locale="en")
         page.set_default_timeout(milliseconds())
         page.goto(found["dashboard_url"])
@@ -87,10 +48,10 @@ def test_what_readme_does_with_curl_is_done_at_the_dashboard(shared_stack: Share
         finds_and_exports_the_payment(page, found["payee"])
 
 
-def registers_a_webhook(page: Page, receiver: Receiver) -> None:
+def registers_a_webhook(page: Page, receiver: EventReceiver) -> None:
     click(page, "Webhooks", "link")
     click(page, "New webhook")
-    fill(page, "URL", f"http://127.0.0.1:{receiver.server_port}/hook")
+    fill(page, "URL", receiver.url)
     click(page, "Create webhook")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("It is shown only this once")

@@ -1,12 +1,8 @@
 """What a merchant's receiver can rely on: over HTTP from the creation of a link to the signed event of its payment."""
 
-import hmac
-import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,39 +12,12 @@ from chalicelib.platform.outbound.sender import WebhookSender
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import PAYEE, World
 from tests.support.client import ORIGIN, Api, Reply, Shop, item
+from tests.support.event_receiver import EventReceiver, receiving_events
 from tests.support.node import Node
 from tests.support.opened import by_session
 from tests.support.running import restart, run_on, running
 
 STRANGER = evm_wallet("stranger").address
-
-
-class Receiver(ThreadingHTTPServer):
-    """A merchant's receiver. `events` are the bodies whose signature is right, in the order of their arrival."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.secret, self.events = "", list[dict[str, Any]]()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        signature = hmac.new(self.server.secret.encode(), body, "sha256").hexdigest()
-        is_genuine = hmac.compare_digest(signature, self.headers["x-service-signature"])
-        if is_genuine:
-            self.server.events.append(json.loads(body))
-        self.send_response(204 if is_genuine else 401)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        return
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +36,13 @@ def shop(world: World, api: Api) -> Shop:
 
 
 @pytest.fixture
-def receiver(shop: Shop) -> Iterator[Receiver]:
+def receiver(shop: Shop) -> Iterator[EventReceiver]:
     """Registered for the shop's account, as its owner does with the API key."""
-    with Receiver() as made:
+    with receiving_events() as made:
         reply = shop.api.request("POST", "/v1/webhook", {"url": made.url}, shop.by_key)
         assert reply.status == 201, reply.json
         made.secret = reply.json["secret"]
         yield made
-        made.shutdown()
 
 
 def pay(world: World, reply: Reply) -> None:
@@ -87,7 +55,7 @@ def pay(world: World, reply: Reply) -> None:
     world.drain()
 
 
-def confirmed(receiver: Receiver) -> dict[str, Any]:
+def confirmed(receiver: EventReceiver) -> dict[str, Any]:
     (event,) = [each for each in receiver.events if each["event"] == "payment.confirmed"]
     return event
 
@@ -102,7 +70,7 @@ def may_ship(event: dict[str, Any], order: dict[str, Any]) -> bool:
 
 
 def test_a_plugin_that_reads_client_id_and_origin_finds_them_in_the_core_event(
-    world: World, shop: Shop, receiver: Receiver
+    world: World, shop: Shop, receiver: EventReceiver
 ) -> None:
     pay(world, shop.create(reference="order-1"))
     event = confirmed(receiver)
@@ -114,7 +82,7 @@ def test_a_plugin_that_reads_client_id_and_origin_finds_them_in_the_core_event(
 
 
 def test_a_strangers_link_with_the_merchants_reference_is_told_apart(
-    world: World, shop: Shop, receiver: Receiver
+    world: World, shop: Shop, receiver: EventReceiver
 ) -> None:
     """All he needs is in the shop's page: the client id and its origin."""
     made = shop.api.request("POST", "/v2/secure-payments", {"requests": [item()], "reference": "order-1"}, shop.by_key)
@@ -129,7 +97,7 @@ def test_a_strangers_link_with_the_merchants_reference_is_told_apart(
     assert may_ship(confirmed(receiver), order)
 
 
-def test_with_the_owners_setting_the_stranger_creates_nothing(world: World, shop: Shop, receiver: Receiver) -> None:
+def test_with_the_owners_setting_the_stranger_creates_nothing(world: World, shop: Shop, receiver: EventReceiver) -> None:
     (client,) = shop.api.get("/v2/client-ids", shop.by_key).json
     path, setting = f"/v2/client-ids/{client['id']}", {"allowedPayees": [PAYEE], "allowedCurrencies": ["fUSDC-sepolia"]}
     assert shop.api.request("PUT", path, setting, shop.by_key).status == 200
@@ -139,7 +107,7 @@ def test_with_the_owners_setting_the_stranger_creates_nothing(world: World, shop
     assert (confirmed(receiver)["payee"], confirmed(receiver)["createdWith"]) == (PAYEE, "clientId")
 
 
-def test_the_event_names_each_kind_of_credential(world: World, shop: Shop, receiver: Receiver) -> None:
+def test_the_event_names_each_kind_of_credential(world: World, shop: Shop, receiver: EventReceiver) -> None:
     for headers, kind in (
         (shop.by_key, "apiKey"),
         ({**shop.by_key, "x-client-id": shop.client_id}, "apiKey"),
@@ -153,7 +121,7 @@ def test_the_event_names_each_kind_of_credential(world: World, shop: Shop, recei
 
 
 def test_a_receiver_that_refuses_kinds_it_does_not_know_hears_only_what_it_chose(
-    world: World, shop: Shop, receiver: Receiver
+    world: World, shop: Shop, receiver: EventReceiver
 ) -> None:
     (webhook,) = shop.api.get("/v1/webhook", shop.by_key).json
     path = f"/v1/webhook/{webhook['id']}"

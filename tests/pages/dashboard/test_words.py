@@ -133,11 +133,8 @@ def test_home_shows_as_many_days_as_are_chosen(opened: Opened) -> None:
     assert len(asked) == 1
 
 
-NOW = datetime.now(UTC)
-
-
 def ago(seconds: float) -> str:
-    return (NOW - timedelta(seconds=seconds)).isoformat()
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
 
 
 def needing(page: Page) -> list[str]:
