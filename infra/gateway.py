@@ -30,6 +30,10 @@ ACCESS_LOG = {
 }
 """A line for each call. No address and no path: both can name a person, and `route` says which operation was called."""
 
+Paths = Mapping[str, Mapping[str, Any]]
+"""Path -> method -> operation, as in a document of OpenAPI."""
+_INTEGRATION = "x-amazon-apigateway-integration"
+
 LOGS_ROLE = "api-gateway-logs"
 LOGS_POLICY = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 ROLE_SECONDS = 60
@@ -120,6 +124,36 @@ def stage_differences(
     ):
         if here != there:
             yield f"API: its {name} is {there!r}, and {here!r} here"
+
+
+def route_differences(apigateway: Any, api: str, stage: str, wanted: Paths, function: str) -> Iterator[str]:
+    """Yields a line for each route that the stage serves and `wanted` has not, or the other way round, and for each that
+    is not led to `function` without a condition. `wanted` are the paths of the document that Chalice deploys."""
+    export = {"exportType": "swagger", "parameters": {"extensions": "integrations"}, "accepts": "application/json"}
+    served = json.loads(apigateway.get_export(restApiId=api, stageName=stage, **export)["body"].read())["paths"]
+    here, there = _routes(wanted), _routes(served)
+    yield from (f"API: {route} is not served" for route in sorted(here.keys() - there))
+    for route, operation in sorted(there.items()):
+        led_to = operation.get(_INTEGRATION, {}).get("uri", "nothing")
+        if route not in here:
+            yield f"API: {route} is served, by {led_to}, and not here"
+        elif not led_to.endswith(f":{function}/invocations") or operation.get("security"):
+            yield f"API: {route} is led to {led_to}, with {operation.get('security') or 'no'} credentials of API Gateway"
+
+
+def _routes(paths: Paths) -> dict[str, Any]:
+    """The operations by method and path, `GET /v2/health`."""
+    return {f"{method.upper()} {path}": each for path, methods in paths.items() for method, each in methods.items()}
+
+
+def response_differences(apigateway: Any, api: str) -> Iterator[str]:
+    """Yields a line for each of RESPONSES that API Gateway sends otherwise."""
+    for each in apigateway.get_gateway_responses(restApiId=api)["items"]:
+        kind, there = each["responseType"], (each.get("statusCode"), each.get("responseTemplates", {}))
+        if kind in RESPONSES:
+            status, message = RESPONSES[kind]
+            if there != (str(status), {"application/json": body(status, message)}):
+                yield f"API: its response {kind} is {there}, and {status} {message!r} here"
 
 
 def body(status: int, message: str) -> str:

@@ -159,8 +159,9 @@ READS: Grants = {
     ANYTHING: (
         *("lambda:ListFunctions", "lambda:ListLayers", "lambda:ListLayerVersions", "lambda:ListEventSourceMappings"),
         *("lambda:GetEventSourceMapping", "lambda:GetAccountSettings", "events:ListRules"),
-        *("events:ListRuleNamesByTarget", "cloudformation:DescribeStackDriftDetectionStatus"),
+        *("events:ListRuleNamesByTarget", "cloudformation:DescribeStackDriftDetectionStatus", "kms:ListAliases"),
     ),
+    _KEYS: ("kms:DescribeKey",),
     _RULES: ("events:DescribeRule",),
     _STACKS: (
         *("cloudformation:DetectStackDrift", "cloudformation:DescribeStackResourceDrifts"),

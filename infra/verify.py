@@ -25,7 +25,7 @@ from infra import APP, page_hash
 from infra.account import read_deployed_record, rest_api_id
 from infra.configuration import config, python_of, stages
 from infra.deploy import access_log_group, add_addresses
-from infra.gateway import stage_differences
+from infra.gateway import response_differences, route_differences, stage_differences
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
 from infra.invokers import invoker_differences
@@ -88,6 +88,7 @@ def differences(target: Target) -> Iterator[str]:
     yield from _account(target, wanted.values())
     yield from _stacks(target)
     yield from find_silenced(target.client("cloudwatch"), target.stage)
+    yield from find_disabled_keys(target.client("kms"), target.stage)
     yield from (f"the deployment of {each} was not finished" for each in latest(target) if not each.finished)
     if api is None:
         yield "there is no REST API"
@@ -95,6 +96,9 @@ def differences(target: Target) -> Iterator[str]:
     yield from domain_differences(target, api)
     own, gateway = config()["stages"][target.stage], target.client("apigateway")
     yield from stage_differences(gateway, api, target.stage, access_log_group(target), own.get("throttling", {}))
+    paths = resources["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
+    yield from route_differences(gateway, api, target.stage, paths, function_name(target.stage, "api_handler"))
+    yield from response_differences(gateway, api)
     yield from warm_differences(target.client("dynamodb"), target.stage, own.get("warm_write_units", {}))
     has = has_waf(config(), target.stage)
     yield from waf_differences(target.client, has, api, target.stage, target.caller_header)
@@ -146,8 +150,9 @@ def _contents(archive: Path | io.BytesIO) -> dict[str, bytes]:
 
 
 def _settings(function: str, wanted: Properties, found: Properties) -> Iterator[str]:
-    here = {name: wanted[name] for name in _SETTINGS} | {"Tracing": wanted.get("Tracing", "PassThrough")}
-    there = {name: found[name] for name in _SETTINGS} | {"Tracing": found["TracingConfig"]["Mode"]}
+    here = {name: wanted[name] for name in _SETTINGS} | {"Tracing": wanted.get("Tracing", "PassThrough"), "VPC": ""}
+    vpc = found.get("VpcConfig", {}).get("VpcId", "")
+    there = {name: found[name] for name in _SETTINGS} | {"Tracing": found["TracingConfig"]["Mode"], "VPC": vpc}
     yield from _unequal(function, here, there)
     yield from _unequal(function, wanted["Environment"]["Variables"], found.get("Environment", {}).get("Variables", {}))
 
@@ -279,6 +284,16 @@ def find_silenced(cloudwatch: Any, stage: str) -> Iterator[str]:
     for page in cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{APP}-{stage}-"):
         silenced = [each["AlarmName"] for each in page["MetricAlarms"] if not each["ActionsEnabled"]]
         yield from (f"{name}: its actions are switched off, so that nobody hears it" for name in silenced)
+
+
+def find_disabled_keys(kms: Any, stage: str) -> Iterator[str]:
+    """Names keys with which nothing can be read or signed now, which a template says nothing of either."""
+    for page in kms.get_paginator("list_aliases").paginate():
+        for each in page["Aliases"]:
+            if each["AliasName"].startswith(f"alias/{APP}-{stage}-"):
+                state = kms.describe_key(KeyId=each["TargetKeyId"])["KeyMetadata"]["KeyState"]
+                if state != "Enabled":
+                    yield f"{each['AliasName']}: its key is {state}, so that nothing can be read or signed with it"
 
 
 def domain_differences(target: Target, api: str) -> Iterator[str]:

@@ -305,8 +305,28 @@ def test_what_a_person_has_changed_by_hand_is_named(cloud: Cloud, deployed: str)
     visibility = cloud.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["VisibilityTimeout"])
     cloud.client("sqs").set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "1"})
     cloud.client("logs").put_retention_policy(logGroupName=f"/aws/lambda/{PREFIX}", retentionInDays=1)
+    gateway, api = cloud.client("apigateway"), rest_api_id(cloud.client, "local")
+    assert api is not None
+    gateway.put_gateway_response(restApiId=api, responseType="THROTTLED", statusCode="200")
+    nodes = {each["path"]: each["id"] for each in gateway.get_resources(restApiId=api, limit=500)["items"]}
+    gateway.delete_method(restApiId=api, resourceId=nodes["/v2/health"], httpMethod="HEAD")
+    elsewhere = [{"op": "replace", "path": "/uri", "value": "https://elsewhere.example"}]
+    gateway.update_integration(
+        restApiId=api, resourceId=nodes["/v2/status"], httpMethod="GET", patchOperations=elsewhere
+    )
+    added = gateway.create_resource(restApiId=api, parentId=nodes["/v2"], pathPart="by-hand")["id"]
+    gateway.put_method(restApiId=api, resourceId=added, httpMethod="GET", authorizationType="NONE")
+    gateway.create_deployment(restApiId=api, stageName="local")
+    keys = cloud.client("kms")
+    keys.disable_key(KeyId=keys.describe_key(KeyId=f"alias/{PREFIX}-secrets")["KeyMetadata"]["KeyId"])
     found = sorted(set(found_by_verify(cloud)) - before)
+    keys.enable_key(KeyId=keys.describe_key(KeyId=f"alias/{PREFIX}-secrets")["KeyMetadata"]["KeyId"])
     expected = [
+        "API: GET /v2/by-hand is served, by nothing, and not here",
+        "API: GET /v2/status is led to https://elsewhere.example, with no credentials of API Gateway",
+        "API: HEAD /v2/health is not served",
+        "API: its response THROTTLED is ('200', {}), and 429 'Too many requests' here",
+        f"alias/{PREFIX}-secrets: its key is Disabled, so that nothing can be read or signed with it",
         f"/aws/lambda/{PREFIX}: changed by hand, /RetentionInDays is ",
         "api_handler: 0 executions are reserved, and none here",
         "deliver_webhook: its queue has (batch, concurrency, state) [(1, 20, 'Disabled')], and ",
