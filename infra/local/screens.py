@@ -221,9 +221,13 @@ def _open_unscripted(page: Page, language: str) -> None:
 
 
 def main() -> int:
+    known = [*SCENES, *screens_dashboard.SCENES]
+    asked = sys.argv[1:] or known
+    if unknown := [name for name in asked if name not in known]:
+        print(f"There is no scene {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
     shutil.rmtree(_FOLDER, ignore_errors=True)
     _FOLDER.mkdir(parents=True)
-    asked = sys.argv[1:] or [*SCENES, *screens_dashboard.SCENES]
     wanted = [name for name in asked if name not in screens_dashboard.SCENES]
     with sync_playwright() as playwright:
         try:
