@@ -127,8 +127,8 @@ def stage_differences(
 
 
 def route_differences(apigateway: Any, api: str, stage: str, wanted: Paths, function: str) -> Iterator[str]:
-    """Yields a line for each route that the stage serves and `wanted` has not, or the other way round, and for each that
-    is not led to `function` without a condition. `wanted` are the paths of the document that Chalice deploys."""
+    """Yields a line for each route that the stage serves and `wanted` has not, or the other way round, and for each
+    that is not led to `function` without a condition. `wanted` are the paths of the document that Chalice deploys."""
     export = {"exportType": "swagger", "parameters": {"extensions": "integrations"}, "accepts": "application/json"}
     served = json.loads(apigateway.get_export(restApiId=api, stageName=stage, **export)["body"].read())["paths"]
     here, there = _routes(wanted), _routes(served)
@@ -138,7 +138,8 @@ def route_differences(apigateway: Any, api: str, stage: str, wanted: Paths, func
         if route not in here:
             yield f"API: {route} is served, by {led_to}, and not here"
         elif not led_to.endswith(f":{function}/invocations") or operation.get("security"):
-            yield f"API: {route} is led to {led_to}, with {operation.get('security') or 'no'} credentials of API Gateway"
+            asked = operation.get("security") or "no"
+            yield f"API: {route} is led to {led_to}, with {asked} credentials of API Gateway"
 
 
 def _routes(paths: Paths) -> dict[str, Any]:

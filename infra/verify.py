@@ -29,6 +29,7 @@ from infra.gateway import response_differences, route_differences, stage_differe
 from infra.hosts import stack_of, template_of
 from infra.iam import function_name
 from infra.invokers import invoker_differences
+from infra.keys import find_disabled_keys
 from infra.packaging.bundle import need_python
 from infra.packaging.package import package
 from infra.packaging.scratch import scratch_folder
@@ -284,16 +285,6 @@ def find_silenced(cloudwatch: Any, stage: str) -> Iterator[str]:
     for page in cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{APP}-{stage}-"):
         silenced = [each["AlarmName"] for each in page["MetricAlarms"] if not each["ActionsEnabled"]]
         yield from (f"{name}: its actions are switched off, so that nobody hears it" for name in silenced)
-
-
-def find_disabled_keys(kms: Any, stage: str) -> Iterator[str]:
-    """Names keys with which nothing can be read or signed now, which a template says nothing of either."""
-    for page in kms.get_paginator("list_aliases").paginate():
-        for each in page["Aliases"]:
-            if each["AliasName"].startswith(f"alias/{APP}-{stage}-"):
-                state = kms.describe_key(KeyId=each["TargetKeyId"])["KeyMetadata"]["KeyState"]
-                if state != "Enabled":
-                    yield f"{each['AliasName']}: its key is {state}, so that nothing can be read or signed with it"
 
 
 def domain_differences(target: Target, api: str) -> Iterator[str]:

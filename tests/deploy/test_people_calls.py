@@ -24,11 +24,11 @@ SERVICES = (
 )
 COMMANDS = {
     "deployer": (
-        *("account", "concurrency", "deploy", "functions", "gateway", "hosts", "invokers", "lock", "record"),
+        *("account", "concurrency", "deploy", "functions", "gateway", "hosts", "invokers", "keys", "lock", "record"),
         *("recursion", "stack", "tables", "target", "verify", "versions"),
         *("recovery/destroy", "recovery/pausing", "recovery/restore", "recovery/rollback"),
     ),
-    "operator": ("account", "admin", "nodes", "upkeep", "target", "verify"),
+    "operator": ("account", "admin", "keys", "nodes", "upkeep", "target", "verify"),
 }
 """The modules of infra that a person's commands run."""
 NEEDS_NOTHING = {"sts:GetCallerIdentity"}
