@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from chalicelib.payments.links.announcers import announcer_of
 from infra.local.browser import wallet_script
+from infra.local.chain import RpcError
 from tests.pages.batch_purse import CALLS, BatchPurse, refuses
 from tests.pages.purse import Purse
 from tests.pages.stack import Stack
@@ -185,7 +186,11 @@ class Device:
                 made = self.purse.make(asked)
                 results: list[Any] = [made, made["id"]]
             else:
-                results = [self.purse.send(asked)] * 2
+                try:
+                    results = [self.purse.send(asked)] * 2
+                except RpcError as error:  # it would be reverted, as the other device has made it already
+                    self._answer(number, {"error": {"code": -32000, "message": str(error)}})
+                    continue
             said = [*({"result": each} for each in results), refuses(4001), refuses(-32603), {"error": "User rejected"}, None, {"result": None}]
             self._answer(number, self.draw.choice(said))
         self.open.clear()
