@@ -71,6 +71,8 @@ class ServiceError(Exception):
 
     logged: str | None = None
     """What the log has in place of the message: one that names a person must not be in it."""
+    is_undone = False
+    """Whether what was written for the call was taken back, so that it had no effect and may be made again."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -156,6 +158,8 @@ class ChangedMeanwhile(Conflict):
 
 class Undone(Conflict):
     """What was written for the call was taken back, so that it had no effect and may be made again."""
+
+    is_undone = True
 
 
 class PayloadTooLarge(ServiceError):

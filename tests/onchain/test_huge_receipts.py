@@ -58,7 +58,16 @@ def memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def spam(chain: Chain, approval: dict[str, Any], paying: dict[str, Any], count: int, *others: dict[str, Any]) -> None:
+def spam(
+    chain: Chain,
+    approval: dict[str, Any],
+    paying: dict[str, Any],
+    count: int,
+    *others: dict[str, Any],
+    transactions: int = TRANSACTIONS,
+    logs: int = EMPTY_LOGS,
+    gas: int = GAS_PER_TRANSACTION,
+) -> None:
     """Mines the transactions, each of which pays `count` times, in one block with other ones ({from, to, data})."""
     chain.rpc("evm_setBlockGasLimit", hex(400_000_000))
     for stranger in (SPAMMER, STRANGER):
@@ -66,10 +75,10 @@ def spam(chain: Chain, approval: dict[str, Any], paying: dict[str, Any], count: 
     chain.fund_token(SPAMMER, approval["to"], 10**24)
     chain.receipt(chain.send_as(SPAMMER, {"to": approval["to"], "data": approval["data"][:74] + "f" * 64}))
     chain.rpc("anvil_setCode", SPAMMER, "0x" + assemble(LOGS_AND_PAYMENTS).hex())
-    data = f"0x{EMPTY_LOGS:064x}{count:064x}{paying['data'][2:]}"
+    data = f"0x{logs:064x}{count:064x}{paying['data'][2:]}"
     chain.rpc("evm_setAutomine", False)
     try:
-        sent = [chain.send_as(STRANGER, {"to": SPAMMER, "data": data}, gas=GAS_PER_TRANSACTION) for _ in range(TRANSACTIONS)]
+        sent = [chain.send_as(STRANGER, {"to": SPAMMER, "data": data}, gas=gas) for _ in range(transactions)]
         for other in others:
             chain.send_as(other["from"], other)
         chain.mine()
@@ -107,3 +116,25 @@ def test_payments_with_real_huge_receipts_stop_neither_the_network_nor_other_pay
     contract = [each.startswith("A contract paid") for each in reasons]
     assert contract.count(True) == TRANSACTIONS * count - 1, f"who paid was read of all that can be refunded: {reasons}"
     assert memory() - before < MOST_MEMORY
+
+
+@rehearsed
+def test_many_receipts_that_together_are_larger_than_the_memory_stop_nothing_either(
+    chain: Chain, payer: Payer, world: World
+) -> None:
+    """Receipts of 330 kB, for 460,000 gas each: a hundred of them fit into one response, and 450 were read at once."""
+    chain.mine(5)
+    tick(world)
+    spammed, beside = (world.create_link() for _ in range(2))
+    (_, spamming), (approval, paying) = (payer.quote(world, each)["transactions"] for each in (spammed, beside))
+    payer.send(approval)
+    many = {"transactions": 450, "logs": 850, "gas": 800_000}
+    spam(chain, approval, spamming, 2, {**paying, "from": payer.address}, **many)
+    chain.mine(3)
+    before, confirmed = memory(), int(chain.rpc("eth_blockNumber"), 16) - 1
+    for _ in range(2):
+        tick(world)
+    assert read_to(world) == confirmed, "no lag after two ticks"
+    assert world.load(beside).link.status is LinkStatus.COMPLETED
+    assert 0 < world.load(spammed).requests[0].payment_count < 2 * 450, "the others are read later, five a tick"
+    assert memory() - before < MOST_MEMORY // 2

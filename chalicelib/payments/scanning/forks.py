@@ -97,22 +97,29 @@ def _compare_replaced(
     matched: Matched,
     moved: Container[tuple[str, str]],
 ) -> Compared:
-    """As `comparison.check`, in parts of so few blocks that none is too large; what is left at the deadline, and can
-    count, is deferred, because all blocks of a fork are read at once. Not so what has `moved` to these blocks: it is
-    recorded, and by the word of one node it would be in another block."""
+    """As `comparison.check`, in parts of so few blocks that few are too large, which are compared by blocks; what is
+    left at the deadline, and can count, is deferred, because all blocks of a fork are read at once. Not so what has
+    `moved` to these blocks: it is recorded, and by the word of one node it would be in another block."""
     new = matched.to_compare
     numbers = sorted({entry.block_number for entry in new})
-    found = Compared(())
-    for first in range(0, len(numbers), comparison.BLOCKS_PER_READING):
-        part = set(numbers[first : first + comparison.BLOCKS_PER_READING])
+    size = comparison.BLOCKS_PER_READING
+    parts = [numbers[first : first + size] for first in reversed(range(0, len(numbers), size))]
+    found, is_first = Compared(()), True
+    while parts:
+        part = parts.pop()
         entries = tuple(entry for entry in new if entry.block_number in part)
         has_moved = any((entry.tx_hash, entry.event_key) in moved for entry in entries)
-        if first > 0 and not has_moved and services.clock() >= details.deadline:
+        if not is_first and not has_moved and services.clock() >= details.deadline:
             late = tuple(entry for entry in entries if can_count(entry))
-            compared = Compared(tuple(entry for entry in entries if entry not in late), late)
-        else:
-            compared = comparison.check(services, chain, cursor, entries, matched.logs)
-        found += compared
+            found += Compared(tuple(entry for entry in entries if entry not in late), late)
+            continue
+        try:
+            found += comparison.check(services, chain, cursor, entries, matched.logs)
+        except RangeTooLarge:
+            if len(part) == 1:
+                raise
+            parts += [[number] for number in reversed(part)]
+        is_first = False
     return found
 
 

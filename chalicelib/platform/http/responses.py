@@ -8,7 +8,7 @@ from typing import Any
 from chalice.app import Response
 from pydantic import BaseModel
 
-from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests, Undone
+from chalicelib.base.errors import ChainUnavailable, ServiceError, TooManyRequests
 from chalicelib.base.frozen import frozen
 from chalicelib.platform.access.rate_limits.flows import Allowance
 from chalicelib.platform.http.errors import error_body
@@ -72,7 +72,7 @@ def error_response(
     if isinstance(error, ChainUnavailable):
         own = {"Retry-After": str(error.retry_seconds)}
     response = response_of(error_body(error, form), error.status, {**(headers or {}), **own})
-    return replace(response, reason=error.logged or error.message, is_undone=isinstance(error, Undone))
+    return replace(response, reason=error.logged or error.message, is_undone=error.is_undone)
 
 
 def limit_headers(allowances: Sequence[Allowance]) -> dict[str, str]:

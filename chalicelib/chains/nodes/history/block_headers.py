@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.base.errors import ChainUnavailable
 from chalicelib.base.frozen import frozen
-from chalicelib.chains.nodes.history.full_blocks import MOST_SECONDS, RECEIPTS_PER_REQUEST
+from chalicelib.chains.nodes.history.full_blocks import MOST_SECONDS
 from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, RpcError, block_at, unavailable_if_malformed
 from chalicelib.chains.nodes.rpc.receipts import read_in_parts
@@ -80,10 +80,9 @@ def _read_receipts(node: JsonRpcClient, header: Header, keep: Callable[[Log], bo
         return read(found)
     deadline, by_hash = time.monotonic() + MOST_SECONDS, dict[str, _Read]()
     transactions = [hash_of(each) for each in node.call("eth_getBlockByHash", header.hash, False)["transactions"]]
-    for start in range(0, len(transactions), RECEIPTS_PER_REQUEST):
-        for part in read_in_parts(node, transactions[start : start + RECEIPTS_PER_REQUEST], deadline):
-            by_hash |= read([each for each in part.values() if each is not None])
-            part.clear()  # before the next response is in the memory, too
+    for part in read_in_parts(node, transactions, deadline):
+        by_hash |= read([each for each in part.values() if each is not None])
+        part.clear()  # before the next response is in the memory, too
     return {each: by_hash[each] for each in transactions if each in by_hash}
 
 

@@ -31,7 +31,6 @@ from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcCall
 from chalicelib.chains.nodes.rpc.receipts import read_in_parts
 
-RECEIPTS_PER_REQUEST = 50
 ADDRESSES_PER_QUERY = 500
 """geth refuses more than 1,000 values of a topic."""
 MOST_SECONDS = 20
@@ -125,19 +124,17 @@ def _of_receipts(
     Of each response only the wanted logs are kept: together the receipts may be larger than the memory.
     """
     found = dict[str, list[Log]]()
-    for start in range(0, len(transactions), RECEIPTS_PER_REQUEST):
-        part = transactions[start : start + RECEIPTS_PER_REQUEST]
-        try:
-            for receipts in read_in_parts(node, part, deadline):
-                found |= {of: _logs_in(node, block, each, wanted) for of, each in receipts.items() if each}
-                receipts.clear()  # before the next response is in the memory, too
-        except InconsistentNode:
-            raise
-        except ChainUnavailable:
-            return None
-        if any(each not in found for each in part):
-            return None
-    return tuple(log for each in transactions for log in found[each])
+    try:
+        for receipts in read_in_parts(node, transactions, deadline):
+            if not all(receipts.values()):
+                return None
+            found |= {of: _logs_in(node, block, each, wanted) for of, each in receipts.items() if each}
+            receipts.clear()  # before the next response is in the memory, too
+    except InconsistentNode:
+        raise
+    except ChainUnavailable:
+        return None
+    return tuple(log for each in transactions for log in found[each]) if found.keys() >= set(transactions) else None
 
 
 def _logs_in(node: JsonRpcClient, block: str, receipt: Mapping[str, Any], wanted: LogFilter) -> list[Log]:

@@ -1,6 +1,6 @@
 """Reads the logs of a range of blocks: those of payments, and the calls and checks for any logs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.base.errors import ChainUnavailable
@@ -15,6 +15,7 @@ from chalicelib.chains.nodes.history.transfers import PAYMENT_TOPICS
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 from chalicelib.chains.nodes.rpc.jsonrpc import (
     JsonRpcClient,
+    NodeResponseTooLarge,
     NodeTimeout,
     RpcCall,
     block_at,
@@ -24,6 +25,13 @@ from chalicelib.chains.nodes.rpc.jsonrpc import (
 
 if TYPE_CHECKING:
     from chalicelib.chains.proofs.headers import Checked
+
+
+MOST_LOGS = 20_000
+"""Logs of several blocks that are read together, about 35 MB of each node: anybody can send any number of transfers to
+a payee."""
+_Take = Callable[[Any], Any]
+"""What becomes of the outcome of a query."""
 
 
 @frozen
@@ -122,8 +130,8 @@ def read_payments(
     """The blocks at some heights with their logs of payments and the Transfers that are wanted of each, without those
     that the node does not have.
 
-    One request, with two calls for each block, and one for each filter. Raises ChainUnavailable if the node does not
-    answer the headers.
+    Two calls for each block, and one for each filter, in as few requests as these fit into. Raises ChainUnavailable if
+    the node does not answer the headers, RangeTooLarge if several blocks have more logs than are read together.
     """
     return _read_blocks(node, wanted, (_payments(node.network, escrow),))
 
@@ -132,7 +140,7 @@ def read_payments(
 def read_transfers(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]]) -> dict[int, BlockPayments]:
     """The blocks at some heights with the Transfers that are wanted of each, without the logs of payments.
 
-    One request, with a call for each header, and one for each filter. Raises ChainUnavailable if the node does not
+    A call for each header, and one for each filter, as `read_payments`. Raises ChainUnavailable if the node does not
     have one of the blocks.
     """
     found = _read_blocks(node, wanted, ())
@@ -144,18 +152,57 @@ def read_transfers(node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]
 def _read_blocks(
     node: JsonRpcClient, wanted: Mapping[int, Sequence[LogFilter]], payments: Sequence[LogFilter]
 ) -> dict[int, BlockPayments]:
-    places = {number: BlockRange(number, number) for number in wanted}
     filters = {number: (*payments, *transfers) for number, transfers in wanted.items()}
+    found, take = dict[int, BlockPayments](), _counter() if len(filters) > 1 else None
+    for part in _parts(filters, node.calls_per_request):
+        found |= _read_part(node, part, len(payments), take)
+    return found
+
+
+def _parts(
+    filters: Mapping[int, Sequence[LogFilter]], most_calls: int
+) -> Iterator[dict[int, Sequence[LogFilter]]]:
+    """The blocks in parts of which one request has the calls: a header, and a query for each filter. So the logs of
+    each response are counted before the next one is in the memory, too."""
+    part, calls = dict[int, Sequence[LogFilter]](), 0
+    for number, of_block in filters.items():
+        if part and calls + 1 + len(of_block) > most_calls:
+            yield part
+            part, calls = {}, 0
+        part[number], calls = of_block, calls + 1 + len(of_block)
+    if part:
+        yield part
+
+
+def _counter() -> _Take:
+    """Counts the logs in the outcomes of queries. Raises RangeTooLarge once there are more than MOST_LOGS."""
+    count = 0
+
+    def take(outcome: Any) -> Any:
+        nonlocal count
+        count += len(outcome) if isinstance(outcome, list) else 0
+        if count > MOST_LOGS:
+            raise RangeTooLarge("the blocks have more logs than are read together")
+        return outcome
+
+    return take
+
+
+def _read_part(
+    node: JsonRpcClient, filters: Mapping[int, Sequence[LogFilter]], of_payments: int, take: _Take | None
+) -> dict[int, BlockPayments]:
+    """Blocks with the logs of their filters, of which the first `of_payments` are those of payments."""
+    places = {number: BlockRange(number, number) for number in filters}
     queries = [each.query(place_of(places[number])) for number, of_block in filters.items() for each in of_block]
-    headers, outcomes, _ = with_headers(node, [block_at(number) for number in wanted], queries)
+    headers, outcomes, _ = with_headers(node, [block_at(number) for number in filters], queries, take=take)
     answers, found = iter(outcomes), dict[int, BlockPayments]()
     for (number, of_block), header in zip(filters.items(), headers, strict=True):
         lists = [next(answers) for _ in of_block]
         if header:
             at = places[number]
             known = [check_logs(node.network, at, each) if isinstance(each, list) else None for each in lists]
-            logs = next(iter(known[: len(payments)]), ())
-            transfers = tuple(log for each in known[len(payments) :] for log in each or ())
+            logs = next(iter(known[:of_payments]), ())
+            transfers = tuple(log for each in known[of_payments:] for log in each or ())
             found[number] = BlockPayments(facts_of(node, header, number), logs, transfers)
     return found
 
@@ -184,25 +231,35 @@ def with_headers(
     queries: Sequence[RpcCall],
     after: Sequence[RpcCall] = (),
     besides: Sequence[RpcCall] = (),
+    take: _Take | None = None,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """The results of header calls, the outcomes of log queries, and the results of more header calls, in this order;
-    after these the outcomes of what is asked `besides`, if the node answers all at once.
+    after these the outcomes of what is asked `besides`, if the node answers all at once. `take` is given each outcome
+    of a query as it comes.
 
     The outcome of a query is its error if the node answers the headers but not the query: nodes refuse too many blocks
     or logs with any status, code and text, or time out. Raises ChainUnavailable if the node does not answer the
-    headers. All calls are one batch; if it fails as a whole, the headers and each query are sent on their own.
+    headers, and RangeTooLarge if with `take` their response is too large. All calls are one batch; if it fails as a
+    whole otherwise, the headers and each query are sent on their own.
     """
     first, second = len(before), len(before) + len(queries)
     third = second + len(after)
     try:
         outcomes = node.outcomes([*before, *queries, *after, *besides])
     except ChainUnavailable as error:
+        if take is not None and isinstance(error, NodeResponseTooLarge):
+            raise RangeTooLarge("the response to the queries for the logs of blocks is too large") from error
         headers = node.results(before)
         takes_too_long = isinstance(error, NodeTimeout)
-        logs = [error if takes_too_long else _outcome(node, query) for query in queries]
+        taken = take or _as_it_is
+        logs = [error if takes_too_long else taken(_outcome(node, query)) for query in queries]
         return headers, logs, node.results(after)
     raise_first_error([*outcomes[:first], *outcomes[second:third]])
-    return outcomes[:first], outcomes[first:second], outcomes[second:]
+    return outcomes[:first], list(map(take or _as_it_is, outcomes[first:second])), outcomes[second:]
+
+
+def _as_it_is(outcome: Any) -> Any:
+    return outcome
 
 
 def logs_of(node: JsonRpcClient, blocks: BlockRange, wanted: LogFilter) -> tuple[Mapping[str, Any], ...]:

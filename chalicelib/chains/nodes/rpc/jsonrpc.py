@@ -110,6 +110,11 @@ class JsonRpcClient:
         self._batches = batches
         self._on_error = on_error or (lambda: None)
 
+    @property
+    def calls_per_request(self) -> int:
+        """How many calls one request has at most."""
+        return _LARGEST_BATCH if self._batches else 1
+
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call. Raises RpcError or ChainUnavailable."""
         (result,) = self.results([(method, list(params))])

@@ -9,8 +9,11 @@ from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.rpc.hex_values import hash_of
 from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient, NodeTimeout, RpcError, unavailable_if_malformed
 
+RECEIPTS_PER_REQUEST = 50
+"""So many at once have to fit into one response. A node that takes no batches is asked for one at a time: what one
+reading of several requests returns is in the memory together, and no deadline ends it."""
 _SECONDS_FOR_PARTS = 5
-"""A request for receipts that fails within this time is sent again in parts; none begins later."""
+"""No request for receipts begins later than this after the first."""
 _MOST_REFUSED = 2
 """So many receipts of a request may be refused by themselves before what is left is not asked for."""
 
@@ -24,9 +27,9 @@ Those that the node does not return are not among them."""
 
 @unavailable_if_malformed
 def find_receipts(node: JsonRpcClient, tx_hashes: Sequence[str]) -> RawReceipts:
-    """The receipts of transactions (hashes with or without 0x). One request, and a few more if the response is too
-    long: anybody can make a long receipt, which must not keep others from being read. Of receipts that together are too
-    long for the memory some are left out (`keep_receipts`).
+    """The receipts of transactions (hashes with or without 0x). A request for each 50, and a few more if a response is
+    too long: anybody can make a long receipt, or many, which must not keep others from being read. Those that are not
+    read in time are left out, and of receipts that together are too long for the memory some (`keep_receipts`).
 
     Raises InconsistentNode if one is of another transaction, ChainUnavailable if the node returns none of them.
     """
@@ -57,14 +60,17 @@ def keep_receipts(found: dict[str, Mapping[str, Any] | None], more: RawReceipts)
 def read_in_parts(
     node: JsonRpcClient, tx_hashes: Sequence[str], deadline: float, most_refused: int = 0
 ) -> Iterator[dict[str, Mapping[str, Any] | None]]:
-    """The receipts by their hashes with 0x, in one request; what the node refuses is asked for again in halves. Yields
-    those of each response before the next request: all together may be larger than the memory.
+    """The receipts by their hashes with 0x, in requests of RECEIPTS_PER_REQUEST at most; what the node refuses is asked
+    for again in halves. Yields those of each response before the next request: all together may be larger than the
+    memory.
 
     No request begins after the deadline (of time.monotonic), or once more than `most_refused` are refused by
     themselves. Those, and what is left then, are left out. Raises ChainUnavailable if all are, InconsistentNode if one
     is of another transaction.
     """
-    parts, alone, is_any = [list(tx_hashes)], 0, False
+    size = min(RECEIPTS_PER_REQUEST, node.calls_per_request)
+    starts = reversed(range(0, len(tx_hashes), size))
+    parts, alone, is_any = [list(tx_hashes[start : start + size]) for start in starts], 0, False
     error: ChainUnavailable | None = None
     while parts and alone <= most_refused:
         if time.monotonic() >= deadline:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from chalicelib.base.errors import ServiceError, Undone
 from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.flows import check_link_limits
@@ -22,13 +23,17 @@ from chalicelib.payments.links.rules import is_abandoned
 from chalicelib.payments.requests.permissions import check_platform
 from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.services import Services
-from chalicelib.platform.storage.retrying import retry_conflicts, try_write
+from chalicelib.platform.storage.retrying import try_write
 from chalicelib.platform.storage.store import LARGEST_TRANSACTION, Delete, WriteConflict, with_next_version
 
 _MAX_EVALUATED_PARENTS = 10
+_ATTEMPTS = 3
 
 
-@retry_conflicts(3)
+class _TakenBack(WriteConflict):
+    """Another process has changed a child after a part of a multicall was written, which was deleted again."""
+
+
 def create(
     services: Services, owner: Owner, child_tokens: Sequence[str], kind: rules.ExecutionKind | None
 ) -> rules.MulticallDetails:
@@ -36,7 +41,27 @@ def create(
 
     Raises MulticallRefused with every child that cannot be in it, SetRefused if the children cannot be paid together,
     Forbidden if an orchestrator has to create for the client id or its owner limits what it combines, WriteConflict
-    after three conflicts with other writes.
+    after three conflicts with other writes, and Undone if a part was written before one of them. What is raised after
+    that `is_undone`: the children may be combined later.
+    """
+    is_taken_back = False
+    for _ in range(_ATTEMPTS):
+        try:
+            return _create(services, owner, child_tokens, kind)
+        except WriteConflict as error:
+            is_taken_back, conflict = is_taken_back or isinstance(error, _TakenBack), error
+        except ServiceError as error:
+            error.is_undone = error.is_undone or is_taken_back
+            raise
+    if is_taken_back:
+        raise Undone("Payouts were changed at the same moment, and none were combined: try again") from conflict
+    raise conflict
+
+
+def _create(
+    services: Services, owner: Owner, child_tokens: Sequence[str], kind: rules.ExecutionKind | None
+) -> rules.MulticallDetails:
+    """One attempt to create a multicall.
 
     Reads four keys per child in batches of 100 (150 children: 6 calls, 1,000: 40), and the multicalls that claimed
     them before. Writes one transaction for up to 98 children, else 99 records per transaction (150: 2, 1,000: 11).
@@ -99,7 +124,8 @@ def find_claimed_tokens(
 
 
 def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) -> Link:
-    """Writes the parent and the claims on its children; returns the stored parent. Raises WriteConflict.
+    """Writes the parent and the claims on its children; returns the stored parent. Raises WriteConflict, and _TakenBack
+    if a part of it was written.
 
     If they do not fit into one transaction, the parent has the status `assembling` from the first transaction to the
     last, and reads do not return it. If the process dies in between, the sweep deletes the parent, which ends its
@@ -114,7 +140,7 @@ def _claim(services: Services, parent: Link, children: Sequence[PayableLink]) ->
     try:
         for start in range(LARGEST_TRANSACTION, len(records), LARGEST_TRANSACTION):
             services.store.write(*records[start : start + LARGEST_TRANSACTION])
-    except WriteConflict:
+    except WriteConflict as error:
         try_write(services.store, Delete(complete))  # False: the sweep deleted it as abandoned
-        raise
+        raise _TakenBack from error
     return with_next_version(complete)

@@ -1,6 +1,7 @@
 """Reading a range: which failures of the log query ask for a smaller range, and which mean that the node is away."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from chalicelib.chains.nodes.conversions.logs import CONVERSION_TOPIC
 from chalicelib.chains.nodes.escrow.transfers import ESCROW_TOPICS
 from chalicelib.chains.nodes.history.arrivals import transfers_to
 from chalicelib.chains.nodes.history.log_ranges import (
+    MOST_LOGS,
     BlockPayments,
     BlockRefused,
     Disconnected,
@@ -121,7 +123,8 @@ class LimitedNode:
 
     def _outcome(self, call: dict[str, Any]) -> dict[str, Any]:
         if call["method"] == "eth_getLogs":
-            return {"error": self.refusal} if self._is_refused(call) else {"result": self.logs}
+            logs = self.logs(int(call["params"][0]["fromBlock"], 16)) if callable(self.logs) else self.logs
+            return {"error": self.refusal} if self._is_refused(call) else {"result": logs}
         if call["method"] == "eth_getBlockReceipts":
             return {"error": error(-32601, "the method does not exist")}
         number = int(call["params"][0], 16)
@@ -238,7 +241,38 @@ def test_transfers_that_a_node_does_not_return_may_have_been_left_out(refusal: A
 @pytest.mark.parametrize("refusal", [error(-32005, "limit exceeded"), ResponseTimeout("late"), ResponseTooLarge("long")])
 def test_a_block_whose_payments_a_node_does_not_return_is_known_all_the_same(refusal: Any) -> None:
     http = LimitedNode(200, refusal, most=0)
-    assert {number: each.logs for number, each in read_payments(http.client(), {5: (), 9: ()}).items()} == {5: None, 9: None}
+    assert read_payments(http.client(), {5: ()})[5].logs is None
+    if not isinstance(refusal, ResponseTooLarge):
+        assert {each.logs for each in read_payments(http.client(), {5: (), 9: ()}).values()} == {None}
+
+
+@pytest.mark.parametrize("batches", [True, False])
+@pytest.mark.parametrize("read", [read_payments, read_transfers])
+def test_blocks_with_so_many_logs_that_together_they_are_too_large_are_read_in_smaller_ranges(
+    read: Callable[..., dict[int, BlockPayments]], batches: bool
+) -> None:
+    """Anybody can send 7,000 transfers to a payee in each of many blocks, for nine thousand gas each."""
+    http, transfers = RecordingNode(), transfers_to(["0x" + "1c" * 20], ["0x" + "f1" * 20])
+    http.logs = lambda number: [{"blockNumber": hex(number)}] * 7_000
+    assert 2 * 7_000 < MOST_LOGS < 3 * 7_000
+    many = dict.fromkeys(range(5, 65), () if read is read_payments else transfers)
+    with pytest.raises(RangeTooLarge):
+        read(http.client(batches), many)
+    asked = sum(method == "eth_getLogs" for each in http.sent for method in each)
+    assert asked <= (100 if batches else 3), "no more is read than one response has"
+    found = read(http.client(batches), {5: many[5], 6: many[6]})
+    assert [len(each.all_logs) for each in found.values()] == [7_000, 7_000]
+    http.logs = lambda number: [{"blockNumber": hex(number)}] * (MOST_LOGS + 1)
+    (alone,) = read(http.client(batches), {5: many[5]}).values()
+    assert len(alone.all_logs) == MOST_LOGS + 1, "a single block is no smaller"
+
+
+def test_blocks_whose_logs_are_longer_together_than_a_response_may_be_are_read_in_smaller_ranges() -> None:
+    http = LimitedNode(200, ResponseTooLarge("long"), most=0)
+    for read in (read_payments, read_transfers):
+        with pytest.raises(RangeTooLarge):
+            read(http.client(), dict.fromkeys((5, 9), transfers_to(["0x" + "1c" * 20], ["0x" + "f1" * 20])))
+    assert len(http.sent) == 2, "none is asked for alone"
 
 
 def test_a_node_that_gives_logs_of_another_block_than_was_asked_for_contradicts_itself() -> None:

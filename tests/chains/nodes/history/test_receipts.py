@@ -13,6 +13,8 @@ from chalicelib.chains.nodes.bridges.deposits import fills_in
 from chalicelib.chains.nodes.history.logs import InconsistentNode
 from chalicelib.chains.nodes.history.receipts import PaidTransfer, PaymentSender, payers_of, read_receipts
 from chalicelib.chains.nodes.history.transfers import transfers_of
+from chalicelib.chains.nodes.rpc.http_client import HttpResponse
+from chalicelib.chains.nodes.rpc.jsonrpc import JsonRpcClient
 from chalicelib.chains.nodes.rpc.receipts import MOST_LOGS, find_receipts, logs_in
 from tests.chains.nodes.bridges import fill_logs
 from tests.chains.nodes.bridges.fill_logs import HASH, MINE, THEIRS, Log, fill, in_transaction, moved, payment
@@ -286,3 +288,30 @@ def test_a_receipt_with_an_address_that_is_none_is_no_response_wherever_it_stand
     ):
         with pytest.raises(ChainUnavailable, match="does not answer as it should"):
             payer(found)
+
+
+class Slow(NodeResponses):
+    """A node each of whose requests takes a second of `now`. It says how many calls each had."""
+
+    def __init__(self) -> None:
+        super().__init__({"eth_getTransactionReceipt": lambda of: {"transactionHash": of, "logs": []}})
+        self.now, self.asked = 0.0, list[int]()
+
+    def post_json(self, path: str, body: Any, max_bytes: int) -> HttpResponse:
+        calls = body if isinstance(body, list) else [body]
+        self.now += 1
+        self.asked.append(len(calls))
+        return super().post_json(path, calls, max_bytes)
+
+
+@pytest.mark.parametrize(("batches", "most"), [(True, 50), (False, 1)])
+def test_many_receipts_are_read_a_response_at_a_time_until_five_seconds_are_over(
+    batches: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can have 500 transactions with two equal payments read, each with a receipt of 300 kB."""
+    http = Slow()
+    monkeypatch.setattr("chalicelib.chains.nodes.rpc.receipts.time.monotonic", lambda: http.now)
+    hashes = [f"0x{number:064x}" for number in range(500)]
+    found = find_receipts(JsonRpcClient("tron", http, batches=batches), hashes)
+    assert http.asked == [most] * 5
+    assert list(found) == hashes[: 5 * most], "the others are read later"

@@ -1,6 +1,7 @@
 """Combining payout links over HTTP, and what the payer is shown of them."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from chalicelib.payments.links import reading as link_reading
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.http.operation import OPERATIONS
+from chalicelib.platform.storage.store import Delete, Store
 from tests.fakes.destinations import FUSDC_SEPOLIA
 from tests.fakes.payouts import store_payouts
 from tests.fakes.wallets import evm_wallet
@@ -104,6 +106,51 @@ def test_an_idempotency_key_makes_one_multicall(shop: Shop) -> None:
     headers = {**shop.by_key, **shop.by_client, "idempotency-key": "combine-1"}
     first, second = (shop.api.request("POST", PATH, body, headers) for _ in range(2))
     assert (first.status, second.status, first.body) == (201, 201, second.body)
+
+
+def test_what_was_refused_though_a_part_was_written_is_combined_under_the_same_key_once_it_can_be(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another request combines the last of 120 payouts after the first 98 were claimed, and then lets it go."""
+    children, store, written = payouts(shop.account_id, 120), running().store, list[int]()
+    body, headers = {"childTokens": children}, {**shop.by_key, "idempotency-key": "combine-2"}
+    apply = Store._apply
+
+    def raced(self: Store, *writes: Any) -> None:
+        if len(writes) > 10 and not written:
+            written.append(len(writes))
+            apply(self, *writes)
+            assert combine(shop, children[-2:]).status == 201
+        else:
+            apply(self, *writes)
+
+    monkeypatch.setattr(Store, "_apply", raced)
+    refused = shop.api.request("POST", PATH, body, headers)
+    assert {each[1] for each in failures(refused)} == {"invalid_child_linkage"}, "the other one has them"
+    (other,) = {loaded(each).link.parent_token for each in children[-2:]}
+    assert other is not None
+    store.write(Delete(loaded(other).link))
+    again = shop.api.request("POST", PATH, body, headers)
+    assert (again.status, "idempotent-replayed" in again.headers) == (201, False), again.body
+
+
+def test_many_payouts_that_never_hold_still_are_a_conflict_and_combined_under_the_same_key_later(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children, store = payouts(shop.account_id, 120), running().store
+    body, headers = {"childTokens": children}, {**shop.by_key, "idempotency-key": "combine-3"}
+    apply = Store._apply
+
+    def raced(self: Store, *writes: Any) -> None:
+        apply(self, *writes)
+        if len(writes) > 90:
+            apply(store, replace(loaded(children[-1]).link))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_apply", raced)
+        reply = described("POST", PATH, shop.api.request("POST", PATH, body, headers), shop.api.port)
+    assert (reply.status, reply.message) == (409, "Payouts were changed at the same moment, and none were combined: try again")
+    assert shop.api.request("POST", PATH, body, headers).status == 201
 
 
 def test_every_failing_child_is_named_with_what_to_do(shop: Shop, new_shop: Shop) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ChainUnavailable
+from chalicelib.chains.nodes.history.log_ranges import RangeTooLarge
 from chalicelib.chains.nodes.history.logs import BlockRange, InconsistentNode
 from chalicelib.chains.nodes.history.receipts import BlockReceipts
 from chalicelib.chains.nodes.nodes import Nodes, NodesDisagree
@@ -533,6 +534,31 @@ def test_a_fork_of_many_such_blocks_is_followed_within_a_tick_though_the_other_n
     for _ in range(12):
         world.scan()
     assert (paid(world, payment), cursor_of(world).deferred_from) == (50, None)
+
+
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_blocks_with_more_logs_than_are_read_together_are_compared_alone(pair: Pair, is_fork: bool) -> None:
+    world = pair.world
+    world.scan()
+    payment = world.create_link()
+    if is_fork:
+        world.chain.mine(30)
+        world.scan()
+        pair.first.fork(30)
+    for _ in range(25):
+        world.chain.pay(payment.requests[0], amount=1)
+    answer = pair.second.read_payments
+
+    def few(wanted: Any) -> Any:
+        if len(wanted) > 1:
+            raise RangeTooLarge("the blocks have more logs than are read together")
+        return answer(wanted)
+
+    pair.second.read_payments = few  # type: ignore[method-assign]
+    for _ in range(3):
+        world.scan()
+    assert (paid(world, payment), cursor_of(world).deferred_from) == (25, None)
+    assert cursor_of(world).scanned_to == len(pair.first.blocks) - 2
 
 
 @pytest.mark.parametrize("answers", ["at once", "later"])
