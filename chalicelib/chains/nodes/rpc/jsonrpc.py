@@ -94,6 +94,9 @@ class JsonRpcClient:
     is called for each request without a usable response, and for each that the node refuses, unless a contract failed.
     """
 
+    calls_per_request = _LARGEST_BATCH
+    """How many calls one request has at most."""
+
     def __init__(
         self,
         network: str,
@@ -107,13 +110,8 @@ class JsonRpcClient:
         self._no_answer = f"The {network} node does not answer"
         self._http = http
         self._rpc_path = rpc_path
-        self._batches = batches
+        self.calls_per_request = _LARGEST_BATCH if batches else 1
         self._on_error = on_error or (lambda: None)
-
-    @property
-    def calls_per_request(self) -> int:
-        """How many calls one request has at most."""
-        return _LARGEST_BATCH if self._batches else 1
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call. Raises RpcError or ChainUnavailable."""
@@ -135,7 +133,7 @@ class JsonRpcClient:
             for position, (method, params) in enumerate(calls)
         ]
         outcomes: list[Any] = []
-        if self._batches:
+        if self.calls_per_request > 1:
             for start in range(0, len(bodies), _LARGEST_BATCH):
                 batch = bodies[start : start + _LARGEST_BATCH]
                 ids = range(start, start + len(batch))
