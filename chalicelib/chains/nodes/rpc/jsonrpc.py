@@ -110,8 +110,7 @@ class JsonRpcClient:
         self._no_answer = f"The {network} node does not answer"
         self._http = http
         self._rpc_path = rpc_path
-        if not batches:
-            self.calls_per_request = 1
+        self.calls_per_request = _LARGEST_BATCH if batches else 1
         self._on_error = on_error or (lambda: None)
 
     def call(self, method: str, *params: Any) -> Any:
@@ -135,8 +134,8 @@ class JsonRpcClient:
         ]
         outcomes: list[Any] = []
         if self.calls_per_request > 1:
-            for start in range(0, len(bodies), self.calls_per_request):
-                batch = bodies[start : start + self.calls_per_request]
+            for start in range(0, len(bodies), _LARGEST_BATCH):
+                batch = bodies[start : start + _LARGEST_BATCH]
                 ids = range(start, start + len(batch))
                 outcomes += _outcomes(self.network, self._post_calls(batch, calls[start : ids.stop]), ids)
         else:
