@@ -236,6 +236,7 @@ class Payment {
   forgoSignature() {
     this.isPaidWithGas = true;
     this.views.review();
+    void this.fetchSources().catch(() => {}); // as in fetchQuote
   }
 
   // ---- all transactions at once
