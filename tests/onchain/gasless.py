@@ -126,6 +126,11 @@ class Shop:
         made = self.offer(self.request(**changes), payer.address)
         return self.accept(made, self.sign(made, payer))
 
+    def signed_link(self, payer: Any) -> GaslessPayment:
+        """As `signed`, of a new link."""
+        made = self.offer_link(self.link(), payer.address)
+        return self.accept(made, self.sign(made, payer))
+
     def load(self, made: GaslessPayment) -> GaslessPayment:
         found = gasless_store.payment(self.services.store, made.payment_id)
         assert found is not None
