@@ -1,5 +1,6 @@
 """Gasless payments of links: by whoever has the link, beside every other way to pay it, and with the link's own end."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -26,6 +27,7 @@ from chalicelib.platform.access.credentials.records import ClientId, CredentialS
 from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.http.errors import details_of
+from chalicelib.webhooks.records import Event
 from tests.fakes.crash import Interruption, Tripwire
 from tests.fakes.gasless import HAD, PAGE, PAYER, RIGHT, Gasless
 from tests.fakes.world import WALLET, draft
@@ -215,6 +217,8 @@ def test_a_payment_that_was_not_made_is_the_last_one_of_a_link_that_its_page_off
     gasless.state.balances[PAYER.lower()] = 0
     settle(gasless)
     assert gasless.load(made).stage is Stage.FAILED
+    (failed,) = [each for each in gasless.services.store.all(Event) if each.kind == "payment.failed"]
+    assert json.loads(failed.body)["failureReason"] == gasless.load(made).reason
     assert not is_offered(gasless)
     with pytest.raises(Conflict, match="signed before and not made"):
         pay(gasless)
