@@ -8,6 +8,7 @@ from chalicelib.checkout.schemas import pay
 from chalicelib.checkout.schemas.facts import choose_value_form
 from chalicelib.checkout.schemas.link import BatchPaymentAnswer, LinkQuery, SecurePaymentAnswer, secure_payment_answer
 from chalicelib.checkout.schemas.pay_responses import pay_answer, single_answer
+from chalicelib.gasless.schemas import GaslessAnswer, gasless_answer
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.announcers import HEADER, announcer_of
 from chalicelib.payments.links.multicalls.responses import multicall_answer
@@ -37,8 +38,12 @@ def preview_secure_payment(call: Call[PreviewSecurePayment, None]) -> SecurePaym
     return secure_payment_answer(flows.preview(call.services, payable), call.services.settings.confirmations)
 
 
-def pay_secure_payment(call: Call[None, pay.PayQuery]) -> pay.PayAnswer | pay.BatchPayAnswer | pay.MulticallPayAnswer:
-    query = call.query
+def pay_secure_payment(
+    call: Call[None, pay.PayQuery],
+) -> pay.PayAnswer | pay.BatchPayAnswer | pay.MulticallPayAnswer | GaslessAnswer:
+    query, token, viewer = call.query, call.path["token"], _viewer(call)
+    if query.gasless == "true":
+        return gasless_answer(flows.pay_gasless(call.services, token, viewer, PayOptions(query.wallet)))
     options = PayOptions(
         wallet=query.wallet,
         source=query.source,
@@ -46,7 +51,7 @@ def pay_secure_payment(call: Call[None, pay.PayQuery]) -> pay.PayAnswer | pay.Ba
         eoa_wallet=query.eoaWallet,
         simulate=query.simulate == "true",
     )
-    made = flows.pay(call.services, call.path["token"], _viewer(call), options)
+    made = flows.pay(call.services, token, viewer, options)
     return pay_answer(made, call.services.settings.value_form(choose_value_form(made, "plain")))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from chalicelib.accounts.branding.records import PageBranding
 from chalicelib.accounts.domains import flows as domains
@@ -38,6 +39,9 @@ from chalicelib.payments.payable import conversions
 from chalicelib.payments.payable.rules import Owed, Position, amounts_owed, check_family, direct, whole_of
 from chalicelib.platform.services import Services
 
+if TYPE_CHECKING:
+    from chalicelib.gasless.records import GaslessPayment
+
 PRE_APPROVAL_GAS = 80_000
 """An upper estimate of the pre-approval for the escrow."""
 RECLAIM_GAS = 120_000
@@ -48,7 +52,8 @@ RECLAIM_GAS = 120_000
 class Description:
     """What a payer sees of a link. `multicall` is set for multicalls. With a wallet `positions` are set, and `sources`
     for a link that can be paid from several chains, else `checkout` and `holdings`. `commerce` is where the money of a
-    commerce payment is. `sent` are transactions that were sent to pay it, with what became of them."""
+    commerce payment is. `sent` are transactions that were sent to pay it, with what became of them. `is_gasless` if it
+    may be paid without gas (gasless/flows.py)."""
 
     payable: PayableLink
     multicall: MulticallDetails | None = None
@@ -60,6 +65,7 @@ class Description:
     merchant: Merchant | None = None
     commerce: CommerceStatus | None = None
     sent: tuple[SentOutcome, ...] = ()
+    is_gasless: bool = False
 
 
 def describe(
@@ -94,6 +100,7 @@ def describe(
         description = replace(description, commerce=status_now(services, payable.commerce))
     if details is not None or is_collected:
         return description
+    description = replace(description, is_gasless=_is_gasless(services, viewer, payable))
     owed = amounts_owed((payable,))
     if wallet is None:
         return _without_wallet(description, owed)
@@ -105,6 +112,15 @@ def describe(
     chain, batched = services.chains.of(owed[0].token.network), is_batched(payable.link)
     holdings, checkout = read_and_build(chain, [each.due for each in positions], wallet, batched=batched)
     return replace(description, positions=positions, checkout=checkout, holdings=holdings)
+
+
+def _is_gasless(services: Services, viewer: Viewer, payable: PayableLink) -> bool:
+    """Whether a link may be paid without gas; of most networks it needs no module to say so."""
+    if payable.requests[0].network not in services.settings.relayer_keys:
+        return False
+    from chalicelib.gasless.flows import is_offered as is_offered_without_gas
+
+    return is_offered_without_gas(services, viewer, payable)
 
 
 def _without_wallet(description: Description, owed: Sequence[Owed]) -> Description:
@@ -155,6 +171,22 @@ def pay(services: Services, token: str, viewer: Viewer, options: PayOptions) -> 
     converted now, what `require_payable` raises, and for a commerce payment as `pay_by_escrow`.
     """
     return _pay(services, load_visible(services, token, viewer), options)
+
+
+def pay_gasless(services: Services, token: str, viewer: Viewer, options: PayOptions) -> "GaslessPayment":
+    """The payment of what is left of a link that its payer signs and the service makes, for the network's gas in the
+    token. What was announced with the reader's own secret locks it for them, too: this cannot be taken back.
+
+    Raises as `pay`, and as `offer_for_link` of gasless/flows.py.
+    """
+    from chalicelib.gasless import flows as gasless  # loaded by those alone who pay so
+
+    payable = load_visible(services, token, replace(viewer, announcer=None))
+    gasless.check_kind(payable)
+    require_payable(services, payable)
+    check_options(options, payable.link, (payable,), amounts_owed((payable,)))
+    check_fee_addresses(services, (payable,))
+    return gasless.offer_for_link(services, viewer, payable, options.wallet)
 
 
 def reclaim(services: Services, token: str, viewer: Viewer, options: PayOptions) -> Prepared:

@@ -1,9 +1,13 @@
-"""Offers gasless payments to be signed, and accepts the signatures."""
+"""Offers gasless payments to be signed, and accepts the signatures.
+
+A request without a link is asked for by its account or a client id of it. A link is asked for by whoever has its token,
+as the payment page, so that one that a client id alone has created needs the word of that client id's owner.
+"""
 
 import re
 from dataclasses import replace
 
-from chalicelib.base.errors import BadRequest, Conflict, NotFound
+from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.base.signatures import SIGNATURE_BYTES, with_large_v
 from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.catalogue.networks import require_network
@@ -15,13 +19,20 @@ from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.gasless.rules import Price, Wish
-from chalicelib.payments.payable.rules import Position
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.flows import require_payable
+from chalicelib.payments.links.reading import Viewer, load_stored
+from chalicelib.payments.links.records import Payable, PayableLink
+from chalicelib.payments.payable.rules import Position, amounts_owed, direct
 from chalicelib.payments.rates import flows as rates
 from chalicelib.payments.rates.rules import to_pay
 from chalicelib.payments.requests import executions
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.rules import remaining
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.credentials import store as credential_store
+from chalicelib.platform.access.credentials.records import CredentialStatus
+from chalicelib.platform.access.credentials.rules import credential_hash
 from chalicelib.platform.access.modes import Mode
 from chalicelib.platform.access.ownership import sees
 from chalicelib.platform.services import Services
@@ -36,18 +47,77 @@ _TAKE_GAS = 200_000
 """Of the transfer that the payer signs, without what a contract wallet needs to check the signature."""
 
 
-@retry_conflicts(5)  # the same may be offered twice at the same time
 def offer(services: Services, owner: Owner, position: Position, wallet: str | None) -> GaslessPayment:
-    """Offers the payment of what is due to be signed: for two minutes the same one again, for which it is only read.
-    Else up to three calls to each node, a rate, and one write.
+    """Offers the payment of what is due of a request to be signed: for two minutes the same one again, for which it is
+    only read. Else up to three calls to each node, a rate, and one write.
 
     Raises BadRequest with what to change, also if the deployment or the token cannot make it, RateUnavailable,
     ChainUnavailable, and WriteConflict after five conflicts.
     """
-    payer, token = rules.check_offered(position, wallet), position.due.token
+    request = position.owed.request
+    if request.link_token is not None:
+        raise BadRequest(
+            "A request of a link is paid without gas as the link: GET /v2/secure-payments/{token}/pay with gasless=true"
+        )
+    check_kind(Payable((request,)))
+    return _offer(services, owner.client_id, position, rules.check_payer(wallet))
+
+
+def offer_for_link(services: Services, viewer: Viewer, payable: PayableLink, wallet: str | None) -> GaslessPayment:
+    """Offers the payment of what is left of a link that can be paid now, as `offer`; one read more if a client id alone
+    has created the link. Raises as `offer`, Forbidden as `_check_executes`, and Conflict if too many payments of it
+    were signed and not made."""
+    check_kind(payable)
+    payer = rules.check_payer(wallet)
+    _check_executes(services, viewer, payable)
+    (owed,) = amounts_owed((payable,))
+    check_not_repeated(owed.request.execution, viewer.is_public)
+    return _offer(services, payable.link.client_id, direct(owed), payer)
+
+
+def is_offered(services: Services, viewer: Viewer, payable: PayableLink) -> bool:
+    """Whether a link that can be paid now may be offered without gas: only its token and its price are not known. No
+    call to a node; one read if a client id alone has created the link."""
+    if rules.why_refused(payable) is not None:
+        return False
+    request = payable.requests[0]
+    if not relayer_flows.can_submit(services, request.network, Role.GASLESS):
+        return False
+    try:
+        check_not_repeated(request.execution, viewer.is_public)
+        _check_executes(services, viewer, payable)
+    except (Conflict, Forbidden):
+        return False
+    return True
+
+
+def check_kind(payable: Payable) -> None:
+    """Raises BadRequest for what is not paid without gas, whoever pays it."""
+    reason = rules.why_refused(payable)
+    if reason is not None:
+        raise BadRequest(reason)
+
+
+def _check_executes(services: Services, viewer: Viewer, payable: PayableLink) -> None:
+    """Raises Forbidden for a link that a client id alone has created, which anybody can do, unless a secret of the
+    account asks or the owner of the client id lets it have transactions sent. One read at most."""
+    if not viewer.is_public or payable.created_with is not Mode.CLIENT_ID:
+        return
+    client_id = payable.link.client_id or ""
+    client = credential_store.client_id_of(services.store, credential_hash(client_id))
+    if client is None or client.status is not CredentialStatus.ACTIVE or not client.may_execute:
+        raise Forbidden(
+            "This link was created with a client ID alone, which has no transactions sent by the service: pay it with "
+            "transactions. The owner can allow it by mayExecute of PUT /v2/client-ids/{id}"
+        )
+
+
+@retry_conflicts(5)  # the same may be offered twice at the same time
+def _offer(services: Services, client_id: str | None, position: Position, payer: str) -> GaslessPayment:
+    token = position.due.token
     network = token.network
     sender, chain = relayer_flows.account_address(services, network, Role.GASLESS), services.chains.evm(network)
-    payment_id = rules.offer_id(position, owner.client_id, payer, sender, services.clock())
+    payment_id = rules.offer_id(position, client_id, payer, sender, services.clock())
     known = store.payment(services.store, payment_id)
     if known is not None:
         return known
@@ -56,7 +126,7 @@ def offer(services: Services, owner: Owner, position: Position, wallet: str | No
     domain = erc3009.domain(answers, token.address, token.chain_id)
     if domain is None:
         raise BadRequest(f"{token.symbol} on {network} has no transfers that are signed: pay it with transactions")
-    wish = Wish(payment_id, position, owner.client_id, payer, sender, domain, _price(services, position, sender))
+    wish = Wish(payment_id, position, client_id, payer, sender, domain, _price(services, position, sender))
     made = rules.offer_payment(wish, services.clock())
     services.store.write(made)
     return made
@@ -83,23 +153,40 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
     The same signature again is accepted again. Two to three calls to the node, five reads, one write. Raises NotFound;
     BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
     accepted, too many payments of the request were signed and not made, it is paid, the service has another account,
-    or the payer's calls wait for a day; Locked while another payment of the request is made; WriteConflict after five
-    conflicts.
+    or the payer's calls wait for a day; Locked while another payment of the request is made; of a link what
+    `require_payable` raises; WriteConflict after five conflicts.
     """
-    match = _SIGNATURE.fullmatch(text)
-    if match is None:
-        raise BadRequest(
-            f"signature: it has to be the hexadecimal digits of {SIGNATURE_BYTES} to {rules.LONGEST_SIGNATURE} bytes"
-        )
-    signature, payment = bytes.fromhex(match[1]), visible(services, owner, payment_id)
+    signature, payment = _bytes_of(text), visible(services, owner, payment_id)
+    return _accept(services, payment, signature, owner.mode is Mode.CLIENT_ID)
+
+
+@retry_conflicts(5)
+def accept_for_link(services: Services, token: str, viewer: Viewer, payment_id: str, text: str) -> GaslessPayment:
+    """Accepts the signature of a gasless payment of a link from whoever has its token, as `accept`; one read more if a
+    client id alone has created the link. Raises as `accept`, and Forbidden as `_check_executes`."""
+    signature, payable = _bytes_of(text), _load_link(services, token, viewer)
+    payment = _payment_of(services, payable, payment_id)
+    if payment.stage is Stage.OFFERED:
+        _check_executes(services, viewer, payable)
+    return _accept(services, payment, signature, viewer.is_public)
+
+
+def _accept(services: Services, payment: GaslessPayment, signature: bytes, is_public: bool) -> GaslessPayment:
+    """A link is written with its request: so an announced transaction, a claim to sign, a cancellation or the end of
+    its time conflicts, and what comes second is decided again."""
     if payment.stage is not Stage.OFFERED:
         return _require_same_signature(payment, signature)
-    now, is_public = services.clock(), owner.mode is Mode.CLIENT_ID
+    now, payment_id = services.clock(), payment.payment_id
     rules.check_signable(payment, now)
     stored = request_store.request(services.store, payment.request_id)
     if stored is None:
         raise NotFound("Request not found")
-    request = unlock_request(services, stored)
+    payable = link_store.payable_link(services.store, stored.link_token) if stored.link_token is not None else None
+    if payable is not None:
+        require_payable(services, payable)
+        (request,) = payable.requests
+    else:
+        request = unlock_request(services, stored)
     rules.check_due(payment, request, remaining(request))
     check_not_repeated(request.execution, is_public)
     if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
@@ -108,18 +195,49 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
     right, runs_code = _check_signature(services, payment, signature)
     made = rules.accept_payment(payment, right, runs_code, now)
     execution = executions.begin_execution(request.execution, payment.payment_id, is_public)
-    services.store.write(made, replace(request, execution=execution))
+    links = (payable.link,) if payable is not None else ()
+    services.store.write(made, replace(request, execution=execution), *links)
     services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
     return made
 
 
 def visible(services: Services, owner: Owner, payment_id: str) -> GaslessPayment:
     """A gasless payment that the caller sees. One read. Raises NotFound."""
-    payment = store.payment(services.store, payment_id)
-    is_there = payment is not None and (payment.vanishes_at is None or payment.vanishes_at > services.clock())
-    if payment is None or not is_there or not sees(owner, payment):
+    payment = _find(services, payment_id)
+    if payment is None or not sees(owner, payment):
         raise NotFound("Gasless payment not found")
     return payment
+
+
+def visible_of_link(services: Services, token: str, viewer: Viewer, payment_id: str) -> GaslessPayment:
+    """A gasless payment of a link, for whoever has its token. Two reads. Raises NotFound."""
+    return _payment_of(services, _load_link(services, token, viewer), payment_id)
+
+
+def _load_link(services: Services, token: str, viewer: Viewer) -> PayableLink:
+    return load_stored(services, token, replace(viewer, announcer=None))
+
+
+def _payment_of(services: Services, payable: PayableLink, payment_id: str) -> GaslessPayment:
+    payment = _find(services, payment_id)
+    if payment is None or payment.link_token != payable.link.token:
+        raise NotFound("Gasless payment not found")
+    return payment
+
+
+def _find(services: Services, payment_id: str) -> GaslessPayment | None:
+    payment = store.payment(services.store, payment_id)
+    is_there = payment is not None and (payment.vanishes_at is None or payment.vanishes_at > services.clock())
+    return payment if is_there else None
+
+
+def _bytes_of(text: str) -> bytes:
+    match = _SIGNATURE.fullmatch(text)
+    if match is None:
+        raise BadRequest(
+            f"signature: it has to be the hexadecimal digits of {SIGNATURE_BYTES} to {rules.LONGEST_SIGNATURE} bytes"
+        )
+    return bytes.fromhex(match[1])
 
 
 def _require_same_signature(payment: GaslessPayment, signature: bytes) -> GaslessPayment:

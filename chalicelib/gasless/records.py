@@ -31,10 +31,11 @@ class GaslessPayment(Record):
     """A payment of a request by a transfer that its payer signs (ERC-3009) to the service's account, which pays payee
     and fee from it through the fee proxy, in one transaction, and keeps the network fee.
 
-    `amount`, `fee` and `network_fee` are in base units of the `currency`, `owed` in those of the request's amount; the
-    authorization is for the sum of the three. Its nonce is the hash of the terms (rules.terms_hash). `gas_price` is the
-    highest price of gas that the network fee pays for. `batch_id` names the batch that it is or was part of last, and
-    `reverts` counts those that were reverted. `reason` says why it waits or has failed.
+    `link_token` is the link of the request, if it has one. `amount`, `fee` and `network_fee` are in base units of the
+    `currency`, `owed` in those of the request's amount; the authorization is for the sum of the three. Its nonce is the
+    hash of the terms (rules.terms_hash). `gas_price` is the highest price of gas that the network fee pays for.
+    `batch_id` names the batch that it is or was part of last, and `reverts` counts those that were reverted. `reason`
+    says why it waits or has failed.
     """
 
     KEY = KeyPattern(PAYMENTS, "GASLESS#{payment_id}", "GASLESS")
@@ -68,6 +69,7 @@ class GaslessPayment(Record):
     ended_at: datetime | None = None
     check_at: datetime | None = None
     """When it is looked at next; None unless it is signed and in no batch."""
+    link_token: str | None = None
     is_public: bool = False
     """Whether its request was created with a client id alone, which anybody may know."""
 

@@ -30,8 +30,10 @@ from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, a
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
+from chalicelib.payments.links.records import AnnouncedStatus, Flow, LinkAnnouncements, Payable, PaymentType, Proof
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.records import Request
+from chalicelib.payments.requests.rules import currency_of, invoice_of, remaining
 from chalicelib.platform.access.modes import Mode
 from chalicelib.relayer.rules import SENT_BEFORE, signature_gas
 
@@ -87,18 +89,27 @@ class Wish:
     price: Price
 
 
-def check_offered(position: Position, payer: str | None) -> str:
-    """The payer, of what is due. Raises BadRequest for what is not paid without gas."""
-    request, token = position.owed.request, position.due.token
+def check_payer(payer: str | None) -> str:
+    """The payer. Raises BadRequest if none is named."""
     if payer is None:
         raise BadRequest("wallet is needed with gasless: the address that signs")
-    if request.link_token is not None:
-        raise BadRequest("A request of a link is not paid without gas: pay the link with transactions")
-    if request.recurring_payment_id is not None or request.is_crypto_to_fiat:
-        raise BadRequest("This request is not paid without gas: pay it with transactions")
-    if position.converted is not None or token.is_native or token.network == "tron":
-        raise BadRequest("Only a token in which the amount is invoiced, on an EVM network, is paid without gas")
     return payer
+
+
+def why_refused(payable: Payable) -> str | None:
+    """Why a payable is not paid without gas, whoever pays it; None if it may be."""
+    link = payable.link
+    if link is not None and (link.payment_type is not PaymentType.SINGLE or link.flow is Flow.PAY):
+        return "Only a link of one payment that is not a payout is paid without gas: pay it with transactions"
+    if payable.commerce is not None:
+        return "A commerce payment is paid into its escrow, and not without gas: pay it with transactions"
+    (request,) = payable.requests
+    token = currency_of(request)
+    if request.recurring_payment_id is not None or request.is_crypto_to_fiat:
+        return "This request is not paid without gas: pay it with transactions"
+    if invoice_of(request) != token or token.is_native or token.network == "tron":
+        return "Only a token in which the amount is invoiced, on an EVM network, is paid without gas"
+    return None
 
 
 def gas_cost(reading: AccountReading) -> tuple[BaseUnits, int]:
@@ -163,6 +174,7 @@ def offer_payment(wish: Wish, now: datetime) -> GaslessPayment:
         gas_price=wish.price.gas_price,
         authorization=unsigned,
         created_at=now,
+        link_token=owed.request.link_token,
         is_public=owed.request.created_with is Mode.CLIENT_ID,
     )
     return replace(made, authorization=replace(unsigned, nonce=terms_hash(made)))
@@ -199,9 +211,9 @@ def check_signable(payment: GaslessPayment, now: datetime) -> None:
         raise BadRequest("This gasless payment has expired: get another one from /pay, and sign that")
 
 
-def check_due(payment: GaslessPayment, request: Request, remaining: int) -> None:
+def check_due(payment: GaslessPayment, request: Request, left: int) -> None:
     """Raises Conflict unless the request is still to be paid as it was offered."""
-    if request.is_closed or remaining < payment.owed:
+    if request.is_closed or left < payment.owed:
         raise Conflict("Less is due of this request now: get another gasless payment from /pay, and sign that")
 
 
@@ -316,10 +328,21 @@ def why_gone(payment: GaslessPayment, request: Request | None, now: datetime) ->
         return "the request is not kept any more"
     if request.is_closed:
         return "the request was paid in another way, or cancelled"
+    if remaining(request) < payment.owed:
+        return "a part of the request was paid in another way"
     if now >= payment.deadline:
         return f"its deadline is over: {payment.reason}" if payment.reason else "its deadline is over"
     if payment.reverts >= MOST_REVERTS:
         return payment.reason or "its transactions were reverted"
+    return None
+
+
+def why_postponed(announcements: LinkAnnouncements | None) -> str | None:
+    """Why a payment of a link with these announced transactions is not made yet: the node has one that may pay it. A
+    mere claim holds nothing up."""
+    announced = announcements.all if announcements is not None else ()
+    if any(each.status is AnnouncedStatus.PENDING and each.proof is Proof.SENT for each in announced):
+        return "another transaction that may pay the link was sent"
     return None
 
 

@@ -8,7 +8,6 @@ from chalicelib.gasless.ending import end_lost
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.gasless.sending import advance_network, put_off
 from chalicelib.gasless.sending import due as still_due
-from chalicelib.payments.requests import store as request_store
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 
@@ -46,7 +45,7 @@ def _still_wanted(
     """The signed ones of payments, without those that are made no more, which end as far as there is time. No node is
     asked: no transaction has them. A read of them and their requests, and what `end` needs."""
     signed = [each for each in store.payments(services.store, payment_ids) if each.stage is Stage.SIGNED]
-    requests = request_store.standing_alone(services.store, [each.request_id for each in signed])
+    requests = store.requests(services.store, signed)
     reasons = [(each, rules.why_gone(each, requests.get(each.request_id), services.clock())) for each in signed]
     gone = {each.payment_id: reason for each, reason in reasons if reason is not None}
 

@@ -19,7 +19,10 @@ Signature = Annotated[str, StringConstraints(pattern=r"^(0x)?([0-9a-fA-F]{2}){65
 class GaslessAnswer(Output):
     """A payment to be signed, which the service makes and pays the gas of."""
 
-    gaslessPaymentId: str = Field(description="For POST /v2/gasless-payments/{gaslessPaymentId}")
+    gaslessPaymentId: str = Field(
+        description="For POST /v2/gasless-payments/{gaslessPaymentId}, or of a link "
+        "/v2/secure-payments/{token}/gasless/{gaslessPaymentId}"
+    )
     typedData: str = Field(description="What the wallet signs, as JSON: `{domain, types, values}`")
     amount: str = Field(description="What the payee gets, in the token")
     platformFee: str = Field(description="The fee on top, in the token")

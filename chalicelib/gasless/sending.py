@@ -22,7 +22,6 @@ from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated, share_of, submit_delegation
 from chalicelib.gasless.ending import end, end_lost
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
-from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.platform.emergency_stop.flows import stopped_since
@@ -109,8 +108,12 @@ def _begin_batch(
         reading.base_fee + reading.tip,
         find_delays(services, network, {each.payer for each in waiting}),
     )
+    announced = store.announcements(services.store, waiting)
     reasons = [
-        delays[each.payer].reason or (rules.GAS_COSTS_MORE if price > each.gas_price else None) for each in waiting
+        delays[each.payer].reason
+        or (rules.GAS_COSTS_MORE if price > each.gas_price else None)
+        or rules.why_postponed(announced.get(each.link_token or ""))
+        for each in waiting
     ]
     for reason in {each for each in reasons if each is not None}:
         put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
@@ -224,8 +227,7 @@ def _advance(services: Services, batch_id: str, answers: bool = True) -> bool:
 def _is_recorded(services: Services, batch: GaslessBatch, made: Outcome) -> bool:
     """Whether each payment of a batch that was made is recorded, or its block was read again without it: a node may
     leave out logs at first. Two reads, and one for the payments of each request that is still to be paid."""
-    wanted = [each.request_id for each in store.payments(services.store, batch.payment_ids)]
-    requests = request_store.standing_alone(services.store, wanted).values()
+    requests = store.requests(services.store, store.payments(services.store, batch.payment_ids)).values()
     unpaid = [each for each in requests if not each.is_closed]
     if not unpaid:
         return True
@@ -240,13 +242,17 @@ def _submit(services: Services, batch: GaslessBatch, answers: bool) -> None:
     """Submits the call of a batch, of which none was accepted; gives the batch up for good if it is not accepted, or
     cannot succeed any more, for which no node is asked."""
     payments = store.payments(services.store, batch.payment_ids)
-    requests = request_store.standing_alone(services.store, [each.request_id for each in payments])
-    gone = (rules.why_gone(each, requests.get(each.request_id), services.clock()) for each in payments)
+    requests, announced = store.requests(services.store, payments), store.announcements(services.store, payments)
+    gone = (
+        rules.why_gone(each, requests.get(each.request_id), services.clock())
+        or rules.why_postponed(announced.get(each.link_token or ""))
+        for each in payments
+    )
     reason: str | None = "the service sends no transactions of this account any more"
     if any(rules.is_late(each, services.clock()) for each in payments):
         reason = "the deadline of a payment of the transaction is over, or about to be"
     elif why := next((each for each in gone if each is not None), None):  # meanwhile, as nodes may have taken long
-        reason = f"of a payment of the transaction {why}"
+        reason = f"of a payment of the transaction: {why}"
     elif not answers:
         return
     elif relayer_flows.can_submit(services, batch.network, Role.GASLESS) and _is_present(services, batch):

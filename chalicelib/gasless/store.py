@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment
+from chalicelib.payments.links import store as link_store
+from chalicelib.payments.links.records import LinkAnnouncements
+from chalicelib.payments.requests.records import Request
 from chalicelib.platform.storage.store import Store
 
 _LONGEST_ID = 64
@@ -21,6 +24,17 @@ def payments(store: Store, payment_ids: Iterable[str]) -> tuple[GaslessPayment, 
     keys = [GaslessPayment.KEY.of(payment_id=each) for each in payment_ids]
     found = store.get_many(dict.fromkeys(keys, GaslessPayment))
     return tuple(found[key] for key in keys if key in found)
+
+
+def requests(store: Store, made: Iterable[GaslessPayment]) -> dict[str, Request]:
+    """The requests of gasless payments that exist, by id. One read, a second one if some are of links."""
+    return link_store.find_requests(store, {each.request_id for each in made})
+
+
+def announcements(store: Store, made: Iterable[GaslessPayment]) -> dict[str, LinkAnnouncements]:
+    """The transactions that are announced for the links of gasless payments, by token. One read, none without links."""
+    tokens = {each.link_token for each in made if each.link_token is not None}
+    return link_store.holding(store, tokens)[0] if tokens else {}
 
 
 def batches(store: Store, batch_ids: Iterable[str]) -> tuple[GaslessBatch, ...]:

@@ -45,9 +45,9 @@ class PageFacts:
     """A link as its page shows it before any script runs.
 
     `state` is `pending`, `completed`, `in_progress` (a multisig transaction is announced), `sent` (a transaction was
-    sent and is not confirmed), `being_signed` (somebody is asked to sign its payment), `awaiting_chain`, or another
-    status of the link, in which it cannot be paid. `dues` are the amounts still owed per payee; `steps` are the
-    transactions with a QR code, in order: `approve`, `pay`.
+    sent and is not confirmed, or the service makes a signed payment), `being_signed` (somebody is asked to sign its
+    payment), `awaiting_chain`, or another status of the link, in which it cannot be paid. `dues` are the amounts still
+    owed per payee; `steps` are the transactions with a QR code, in order: `approve`, `pay`.
     """
 
     token: str
@@ -157,8 +157,9 @@ def _parts(payable: PayableLink, details: MulticallDetails | None) -> Sequence[P
 def _state(payable: PayableLink, details: MulticallDetails | None, now: datetime) -> str:
     if payable.is_paid or (payable.commerce is not None and payable.commerce.is_collected):
         return "completed"
-    if payable.announcements is not None and payable.is_locked:
-        return "in_progress" if payable.announcements.first.safe_tx_hash else "sent"
+    if payable.is_locked:
+        of_safe = not payable.is_executed and payable.announcements and payable.announcements.first.safe_tx_hash
+        return "in_progress" if of_safe else "sent"
     if is_being_signed(payable, now):
         return "being_signed"
     return (details.time_status if details else status_at(payable.link, now)).value

@@ -23,7 +23,7 @@ from chalicelib.platform.http.view import Models, models_of
 from infra.documents import descriptions, event_models
 from infra.documents.operations import Texts, check_names, examples, texts_of
 
-VERSION, REVISION = "0.13.0", "0.28.0"
+VERSION, REVISION = "0.13.0", "0.29.0"
 """That of the specification, and that of this service: the second rises with changes that break clients."""
 Json = dict[str, Any]
 _REFERENCE = "#/components/schemas/{model}"

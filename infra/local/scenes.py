@@ -48,8 +48,6 @@ LINK: dict[str, Any] = {
     "paymentReference": _REFERENCE,
     "destination": {"tokenAddress": _FUSDC},
 }
-
-
 _OWN_ADDRESS = {
     "address": "0x891d95E71320044eEEC7B4f2A9bdcBB559ccbd60", "network": "sepolia", "chainId": CHAIN["chainId"],
     "currency": "fUSDC", "tokenAddress": _FUSDC, "amount": "12.625", "feeAmount": "0.125",
@@ -231,6 +229,9 @@ class Scene:
     then: tuple[int, Any] | None = None
     """The response for the link after the wallet was asked to send a transaction or for a receipt."""
     pay: tuple[int, Any] | None = field(default_factory=lambda: (200, quote_of()))
+    offer: tuple[int, Any] | None = (404, {})
+    """The response of /pay for a payment without gas, and that for the payment itself, POST or GET."""
+    gasless: tuple[int, Any] | None = (404, {})
     wallets: tuple[str, ...] = ("Example Wallet",)
     how: str = "announced"
     """How the wallets are found by the page: see browser_wallet.js."""

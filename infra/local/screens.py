@@ -33,11 +33,13 @@ from infra.local.scenes_calls import CALLS_SCENES
 from infra.local.scenes_commerce import COMMERCE_SCENES
 from infra.local.scenes_crosschain import CROSSCHAIN_SCENES
 from infra.local.scenes_energy import ENERGY_SCENES
+from infra.local.scenes_gasless import GASLESS_SCENES
 from infra.local.scenes_sent import SENT_SCENES
 from infra.local.walletconnect import PROJECT
 
 SCENES = {
     **SCENES_OF_ONE_CHAIN, **CROSSCHAIN_SCENES, **COMMERCE_SCENES, **SENT_SCENES, **CALLS_SCENES, **ENERGY_SCENES,
+    **GASLESS_SCENES,
 }  # fmt: skip
 ORIGIN = "https://pay.example"
 _API, _ELSEWHERE = "https://api.example", "https://other.example"
@@ -256,6 +258,10 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
     if url.netloc == urlsplit(_API).netloc:
         link = scene.then if scene.then and _LATER.intersection(asked) else scene.link
         response: tuple[int, Any] | None = scene.pay if url.path.endswith(("/pay", "/reclaim")) else link
+        if url.path.endswith("/pay") and "gasless=true" in url.query:
+            response = scene.offer
+        if "/gasless/" in url.path:
+            response = scene.gasless
         if url.path.startswith("/v2/test/pay/"):
             response = scene.pay
         if url.path.endswith("/signing"):  # the browser has the claim

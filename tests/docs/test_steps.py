@@ -33,6 +33,10 @@ FOLLOWED = {
         "docs/requests.md",
         "`GET /v2/request/{request_id}/pay` with `gasless",
     ): "onchain/test_gasless.py::test_a_payer_without_coins_pays_a_request_exactly",
+    (
+        "docs/links.md",
+        "`GET /v2/secure-payments/{token}/pay` with `gasless",
+    ): "onchain/test_gasless.py::test_whoever_has_a_link_pays_it_exactly",
     ("docs/operations.md", "**Expand**"): "platform/storage/test_evolution.py::test_code_of_a_newer_shape_reads_items",
     ("infra/runbook.md", "Once per stage: say in"): "deploy/test_lifecycle.py::test_a_stage_lives_by_the_commands",
     ("infra/runbook.md", "Set `RELAYER_KEYS`"): "local/test_stack.py::test_a_fresh_demo_that_is_to_run_once",

@@ -22,9 +22,11 @@ from chalicelib.gasless import flows as gasless
 from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless import store as gasless_store
 from chalicelib.gasless.records import GaslessPayment
+from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import Request
 from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.modes import Mode
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.tracking import track
@@ -40,6 +42,8 @@ USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 PAYER = evm_address("0x" + "c0ffee" * 6 + "c0ff")
 PROXY = address_of(ERC20_FEE_PROXY, NETWORK)
 RIGHT = bytes(range(64)) + b"\x1b"
+PAGE = Viewer("", "cli_hosted_payment_page", reads_any_link=True, mode=Mode.CLIENT_ID)
+"""Whoever has a link."""
 _ARTEFACT = MODULES / "@account-abstraction/contracts/artifacts/Simple7702Account.json"
 _RECEIVE = ["address", "address", "uint256", "uint256", "uint256", "bytes32", "bytes"]
 _PAY = ["address", "address", "uint256", "bytes", "uint256", "address"]
@@ -62,10 +66,10 @@ class State:
 
 
 class Gasless:
-    """A request of 12.50 USDC on base with a fee of 1 %, which PAYER pays by a signature; the account that makes it has
-    no code at first."""
+    """A request of 12.50 USDC on base with a fee of 1 %, alone or of a link, which PAYER pays by a signature; the
+    account that makes it has no code at first. A link is paid by its page."""
 
-    def __init__(self, seed: int = 0, **settings: Any) -> None:
+    def __init__(self, seed: int = 0, of_link: bool = False, **settings: Any) -> None:
         self.chain = FakeChain(NETWORK, seed)
         known: dict[str, Any] = {"relayer_keys": {NETWORK: "secret"}, "confirmations": {NETWORK: 2}, **settings}
         self.world = World(object(), FakeChains(self.chain), seed, **known)
@@ -88,7 +92,8 @@ class Gasless:
         for name in ("read_wallet", "read_codes", "read_transfer_answers"):
             setattr(self.chain, name, getattr(self, f"_{name}"))
         self.world.scan()
-        self.request = store_request(self.services, currency="USDC-base")
+        self.link = self.world.create_link(currency="USDC-base") if of_link else None
+        self.request = self.link.requests[0] if self.link else store_request(self.services, currency="USDC-base")
 
     @property
     def services(self) -> Any:
@@ -101,13 +106,18 @@ class Gasless:
     def loaded(self) -> Request:
         return load_request(self.services, self.request)
 
-    def offer(self) -> GaslessPayment:
+    def offer(self, payer: str = PAYER) -> GaslessPayment:
+        if self.link is not None:
+            return gasless.offer_for_link(self.services, PAGE, self.world.load(self.link), payer)
         request = self.loaded()
         owed = Owed(request, BaseUnits(request.amount - request.paid), Fee("1", FEE_ADDRESS))
-        return gasless.offer(self.services, self.owner, direct(owed), PAYER)
+        return gasless.offer(self.services, self.owner, direct(owed), payer)
 
-    def accept(self, made: GaslessPayment) -> GaslessPayment:
-        return gasless.accept(self.services, self.owner, made.payment_id, "0x" + RIGHT.hex())
+    def accept(self, made: GaslessPayment, services: Any = None) -> GaslessPayment:
+        known, text = services or self.services, "0x" + RIGHT.hex()
+        if made.link_token is not None:
+            return gasless.accept_for_link(known, made.link_token, PAGE, made.payment_id, text)
+        return gasless.accept(known, self.owner, made.payment_id, text)
 
     def load(self, made: GaslessPayment) -> GaslessPayment:
         found = gasless_store.payment(self.services.store, made.payment_id)

@@ -8,24 +8,21 @@ from typing import Any
 import pytest
 
 from chalicelib.base.errors import ServiceError
-from chalicelib.base.money import Fee
-from chalicelib.gasless import flows
 from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
-from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import RequestStatus
-from chalicelib.platform.access.callers import Owner
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.relayer.tracking import track
-from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.crash import Crash, Guarded, Interruption, Tripwire
-from tests.fakes.gasless import HAD, NETWORK, PAYER, RIGHT, Gasless
+from tests.fakes.gasless import HAD, NETWORK, PAYER, Gasless
 
 OTHER = "0x" + "0d" * 20
 STORED = ("get", "get_many", "query", "due", "write", "put_many")
 OF_CHAIN = ("read_account", "run_as_sent", "send_raw", "read_wallet", "receipts_of", "read_codes")
 STAGES = ("accepted", "delegated", "sending", "mined", "confirmed")
+WORK = [*((each, False) for each in STAGES), ("delegated", True), ("confirmed", True)]
+"""Where a payment is when a worker looks at it, and whether it is of a link: of one where something is read for it."""
 
 
 def guarded(gasless: Gasless, wire: Any) -> Any:
@@ -42,8 +39,8 @@ def work(services: Any) -> None:
         track(services, NETWORK)
 
 
-def at(stage: str) -> tuple[Gasless, GaslessPayment]:
-    gasless = Gasless()
+def at(stage: str, of_link: bool = False) -> tuple[Gasless, GaslessPayment]:
+    gasless = Gasless(of_link=of_link)
     gasless.delegations = stage != "accepted"
     made = gasless.accept(gasless.offer())
     for _ in range({"accepted": 0, "delegated": 0, "sending": 1, "mined": 2, "confirmed": 4}[stage]):
@@ -75,51 +72,50 @@ def check(gasless: Gasless, *made: GaslessPayment) -> None:
     assert all(each.check_at is None for each in gasless.services.store.all(GaslessBatch))
 
 
-def calls(stage: str) -> int:
+def calls(stage: str, of_link: bool) -> int:
     wire = Tripwire()
-    gasless, _ = at(stage)
+    gasless, _ = at(stage, of_link)
     work(guarded(gasless, wire))
     return wire.calls
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_two_workers_make_a_payment_once(stage: str) -> None:
-    for position in range(1, calls(stage) + 1):
-        gasless, made = at(stage)
+@pytest.mark.parametrize(("stage", "of_link"), WORK)
+def test_two_workers_make_a_payment_once(stage: str, of_link: bool) -> None:
+    for position in range(1, calls(stage, of_link) + 1):
+        gasless, made = at(stage, of_link)
         work(guarded(gasless, Interruption(position, lambda one=gasless: work(one.services))))  # type: ignore[misc]
         check(gasless, made)
         assert gasless.state.made["paid"] == 1, position
 
 
 @pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_payment_is_made_once_wherever_a_worker_dies(stage: str, before: bool) -> None:
-    for position in range(1, calls(stage) + 1):
-        gasless, made = at(stage)
+@pytest.mark.parametrize(("stage", "of_link"), WORK)
+def test_a_payment_is_made_once_wherever_a_worker_dies(stage: str, of_link: bool, before: bool) -> None:
+    for position in range(1, calls(stage, of_link) + 1):
+        gasless, made = at(stage, of_link)
         with suppress(Crash):
             work(guarded(gasless, Tripwire(position, before)))
         check(gasless, made)
         assert gasless.state.made["paid"] == 1, position
 
 
-def accept(services: Any, owner: Owner, made: GaslessPayment) -> None:
+def accept(gasless: Gasless, made: GaslessPayment, wire: Any = None) -> None:
     with suppress(ServiceError):
-        flows.accept(services, owner, made.payment_id, "0x" + RIGHT.hex())
+        gasless.accept(made, guarded(gasless, wire) if wire is not None else None)
 
 
-def two_offers() -> tuple[Gasless, GaslessPayment, GaslessPayment]:
+def two_offers(of_link: bool) -> tuple[Gasless, GaslessPayment, GaslessPayment]:
     """Of one request to two payers."""
-    gasless = Gasless()
+    gasless = Gasless(of_link=of_link)
     gasless.delegations = 1
     gasless.state.balances[OTHER] = HAD
-    owed = Owed(gasless.request, gasless.request.amount, Fee("1", FEE_ADDRESS))
-    return gasless, gasless.offer(), flows.offer(gasless.services, gasless.owner, direct(owed), OTHER)
+    return gasless, gasless.offer(), gasless.offer(OTHER)
 
 
-def calls_of_accepting() -> int:
+def calls_of_accepting(of_link: bool) -> int:
     wire = Tripwire()
-    gasless, first, _ = two_offers()
-    accept(guarded(gasless, wire), gasless.owner, first)
+    gasless, first, _ = two_offers(of_link)
+    accept(gasless, first, wire)
     return wire.calls
 
 
@@ -131,20 +127,21 @@ def pay_by_transaction(gasless: Gasless) -> None:
     assert gasless.loaded().status is RequestStatus.PAID
 
 
-def test_of_two_payers_who_sign_at_once_one_pays() -> None:
-    for position in range(1, calls_of_accepting() + 1):
-        gasless, first, second = two_offers()
-        other = Interruption(position, lambda one=gasless, it=second: accept(one.services, one.owner, it))  # type: ignore[misc]
-        accept(guarded(gasless, other), gasless.owner, first)
+@pytest.mark.parametrize("of_link", [False, True])
+def test_of_two_payers_who_sign_at_once_one_pays(of_link: bool) -> None:
+    for position in range(1, calls_of_accepting(of_link) + 1):
+        gasless, first, second = two_offers(of_link)
+        accept(gasless, first, Interruption(position, lambda one=gasless, it=second: accept(one, it)))  # type: ignore[misc]
         assert {gasless.load(first).stage, gasless.load(second).stage} == {Stage.SIGNED, Stage.OFFERED}
         check(gasless, first, second)
         assert gasless.state.made["paid"] == 1
 
 
-def test_a_request_that_is_paid_while_a_signature_is_accepted_is_not_paid_by_it() -> None:
-    for position in range(1, calls_of_accepting() + 1):
-        gasless, first, second = two_offers()
-        accept(guarded(gasless, Interruption(position, lambda one=gasless: pay_by_transaction(one))), gasless.owner, first)  # type: ignore[misc]
+@pytest.mark.parametrize("of_link", [False, True])
+def test_a_request_that_is_paid_while_a_signature_is_accepted_is_not_paid_by_it(of_link: bool) -> None:
+    for position in range(1, calls_of_accepting(of_link) + 1):
+        gasless, first, second = two_offers(of_link)
+        accept(gasless, first, Interruption(position, lambda one=gasless: pay_by_transaction(one)))  # type: ignore[misc]
         check(gasless, first, second)
         assert not gasless.state.made["paid"]
 

@@ -20,12 +20,14 @@ from chalicelib.chains.nodes.readings import AccountReading
 from chalicelib.gasless import rules
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.gasless.rules import Price, Wish
-from chalicelib.payments.payable.rules import Owed, Position, direct
+from chalicelib.payments.links.creation import create_link
+from chalicelib.payments.links.records import Flow, Payable, PayableLink
+from chalicelib.payments.payable.rules import Owed, direct
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.relayer.rules import MOST_BYTES, signature_gas
 from tests.fakes.chain import FEE_ADDRESS
 from tests.fakes.requests import standalone
-from tests.fakes.world import START, WALLET, World
+from tests.fakes.world import START, TERMS, WALLET, World, draft
 
 USDC = require_token("USDC-base")
 SENDER = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A"
@@ -95,30 +97,43 @@ def test_the_least_network_fee_is_a_cent_and_the_price_of_gas_has_a_margin_of_a_
     assert rules.gas_cost(reading) == (1_251, 1_251 * 150_000)
 
 
-def offer(currency: str = "USDC-base", **changes: Any) -> Position:
-    request = standalone(World(client=object()).services, currency=currency, **changes)
-    return direct(Owed(request, request.amount, Fee("1", FEE_ADDRESS)))
+def alone(currency: str = "USDC-base", **changes: Any) -> Payable:
+    return Payable((standalone(World(client=object()).services, currency=currency, **changes),))
 
 
-def test_a_request_by_itself_in_the_token_of_its_invoice_is_offered_to_whoever_gives_a_wallet() -> None:
-    assert rules.check_offered(offer(), WALLET) == WALLET
+def of_link(**changes: Any) -> PayableLink:
+    world = World(client=object())
+    return create_link(draft(**{"currency": "USDC-base", **changes}), world.owner, TERMS, world.now, world.services.entropy)
+
+
+def as_payout(payable: PayableLink) -> PayableLink:
+    return replace(payable, link=replace(payable.link, flow=Flow.PAY))
+
+
+@pytest.mark.parametrize("payable", [alone(), of_link()])
+def test_one_payment_in_the_token_of_its_invoice_is_offered_to_whoever_gives_a_wallet(payable: Payable) -> None:
+    assert rules.why_refused(payable) is None
+    assert rules.check_payer(WALLET) == WALLET
     with pytest.raises(BadRequest, match="wallet is needed"):
-        rules.check_offered(offer(), None)
+        rules.check_payer(None)
 
 
 @pytest.mark.parametrize(
-    ("position", "why"),
+    ("payable", "why"),
     [
-        (offer(payable_id="01L"), "request of a link"),
-        (offer(recurring_payment_id="01P"), "This request"),
-        (offer(is_crypto_to_fiat=True), "This request"),
-        (offer("ETH-base-base"), "Only a token"),
-        (offer("USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"), "Only a token"),
+        (alone(recurring_payment_id="01P"), "This request"),
+        (alone(is_crypto_to_fiat=True), "This request"),
+        (alone("ETH-base-base"), "Only a token"),
+        (alone("USDT-tron", payee="TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"), "Only a token"),
+        (alone(invoice_currency="USD"), "Only a token"),
+        (of_link(currency="ETH-base-base"), "Only a token"),
+        (of_link(items=draft(currency="USDC-base").items * 2), "Only a link of one payment"),
+        (as_payout(of_link()), "Only a link of one payment"),
+        (replace(of_link(), commerce=object()), "A commerce payment"),
     ],
 )
-def test_others_are_paid_with_transactions(position: Position, why: str) -> None:
-    with pytest.raises(BadRequest, match=why):
-        rules.check_offered(position, WALLET)
+def test_others_are_paid_with_transactions(payable: Payable, why: str) -> None:
+    assert str(rules.why_refused(payable)).startswith(why)
 
 
 def test_a_signature_is_taken_until_two_minutes_before_the_deadline() -> None:
@@ -129,7 +144,7 @@ def test_a_signature_is_taken_until_two_minutes_before_the_deadline() -> None:
 
 
 def test_a_payment_is_made_only_while_all_that_it_was_offered_for_is_due() -> None:
-    made, request = payment(), offer().owed.request
+    made, request = payment(), alone().requests[0]
     rules.check_due(made, request, made.owed)
     for closed, remaining in ((request, made.owed - 1), (replace(request, status=RequestStatus.PAID), made.owed)):
         with pytest.raises(Conflict, match="Less is due"):
@@ -235,6 +250,9 @@ def test_a_payment_that_reverted_twice_or_is_late_is_given_up() -> None:
     assert rules.why_gone(replace(made, reverts=2), request, START) == "its transactions were reverted"
     closed = replace(request, status=RequestStatus.CANCELLED)
     assert rules.why_gone(made, closed, START) == "the request was paid in another way, or cancelled"
+    less = replace(request, paid=BaseUnits(1))
+    assert rules.why_gone(made, less, START) == "a part of the request was paid in another way"
+    assert rules.why_gone(replace(made, owed=BaseUnits(made.owed - 1)), less, START) is None
     assert rules.why_gone(replace(made, reason="why"), request, made.deadline) == "its deadline is over: why"
     assert rules.why_gone(made, request, made.deadline) == "its deadline is over"
     released = rules.release_payment(replace(made, stage=Stage.SENDING), "why", True, START)

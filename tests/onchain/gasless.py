@@ -9,6 +9,7 @@ from eth_account import Account
 
 from chalicelib.chains.calldata.tokens import erc3009
 from chalicelib.chains.nodes.chains import Chains
+from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.requests import flows as paying
 from chalicelib.checkout.requests.rules import Part
 from chalicelib.checkout.rules import PayOptions
@@ -17,6 +18,7 @@ from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless import store as gasless_store
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.payments import store as payment_store
 from chalicelib.payments.requests.records import Request
@@ -27,6 +29,7 @@ from chalicelib.relayer.tracking import track
 from infra.local import calls as aws_calls
 from infra.local.chain import Chain
 from tests.fakes.chain import FakeChain
+from tests.fakes.gasless import PAGE
 from tests.fakes.requests import store_request
 from tests.fakes.world import PREFIX, World
 from tests.onchain.conftest import Nodes
@@ -96,6 +99,13 @@ class Shop:
         assert isinstance(made, GaslessPayment)
         return made
 
+    def link(self, **changes: Any) -> PayableLink:
+        return self.world.create_link(**{"currency": "USDC-base", **changes})
+
+    def offer_link(self, payable: PayableLink, payer: str) -> GaslessPayment:
+        """As the page has it offered."""
+        return checkout.pay_gasless(self.services, payable.link.token, PAGE, PayOptions(payer))
+
     def sign(
         self, made: GaslessPayment, account: Any, change: Callable[[dict[str, Any]], None] = lambda typed: None
     ) -> str:
@@ -107,11 +117,18 @@ class Shop:
         return "0x" + bytes(signed.signature).hex()
 
     def accept(self, made: GaslessPayment, signature: str) -> GaslessPayment:
+        if made.link_token is not None:
+            return gasless.accept_for_link(self.services, made.link_token, PAGE, made.payment_id, signature)
         return gasless.accept(self.services, self.owner, made.payment_id, signature)
 
     def signed(self, payer: Any, **changes: Any) -> GaslessPayment:
         """A new request of which the payer has signed the payment."""
         made = self.offer(self.request(**changes), payer.address)
+        return self.accept(made, self.sign(made, payer))
+
+    def signed_link(self, payer: Any) -> GaslessPayment:
+        """As `signed`, of a new link."""
+        made = self.offer_link(self.link(), payer.address)
         return self.accept(made, self.sign(made, payer))
 
     def load(self, made: GaslessPayment) -> GaslessPayment:

@@ -12,10 +12,13 @@ from chalicelib.base.money import Fee
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.wallets.delegate import delegated_code
 from chalicelib.chains.catalogue.contracts import DELEGATE, address_of
+from chalicelib.checkout import flows as checkout
 from chalicelib.checkout.requests.rules import Part
+from chalicelib.checkout.rules import PayOptions
 from chalicelib.gasless import rules as gasless_rules
 from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless.records import Stage
+from chalicelib.payments.links.records import LinkStatus
 from chalicelib.payments.requests.executions import ExecutionStatus
 from chalicelib.payments.requests.records import RequestStatus
 from chalicelib.relayer import store as relayer_store
@@ -23,6 +26,7 @@ from chalicelib.relayer.records import Reverts
 from chalicelib.relayer.reverts import payer_name
 from infra.local.chain import Chain, RpcError
 from tests.fakes.chain import FEE_ADDRESS
+from tests.fakes.gasless import PAGE
 from tests.fakes.world import in_process_aws
 from tests.onchain.gasless import HAD, USDC, Shop
 from tests.onchain.geth_pool import IN_FLIGHT, GethPool
@@ -53,6 +57,37 @@ def test_a_payer_without_coins_pays_a_request_exactly(shop: Shop) -> None:
     assert shop.payers(made) == [payer.address]
     assert request.execution is not None and request.execution.status is ExecutionStatus.SETTLED
     assert paid.tx_hash is not None and made.fee > 0 and made.network_fee > 0
+
+
+def test_whoever_has_a_link_pays_it_exactly(shop: Shop) -> None:
+    payer, link = shop.payer(), shop.link()
+    made = shop.offer_link(link, payer.address)
+    before = [shop.balance(each) for each in (made.payee, FEE_ADDRESS, shop.account)]
+    shop.accept(made, shop.sign(made, payer))
+    with pytest.raises(Locked):
+        shop.offer_link(link, shop.payer().address)
+    shop.run_to(made, Stage.PAID)
+    after = [shop.balance(each) for each in (made.payee, FEE_ADDRESS, shop.account)]
+    assert [b - a for a, b in zip(before, after, strict=True)] == [made.amount, made.fee, made.network_fee]
+    assert shop.balance(payer.address) == HAD - made.authorization.value
+    assert shop.world.load(link).link.status is LinkStatus.COMPLETED
+    assert shop.payers(made) == [payer.address]
+    assert made.fee > 0 and made.network_fee > 0
+
+
+def test_a_payer_who_pays_a_link_by_a_transaction_meanwhile_pays_it_once(shop: Shop) -> None:
+    shop.run_to(shop.signed(shop.payer()), Stage.PAID)
+    payer, link = shop.payer(), shop.link()
+    made = shop.offer_link(link, payer.address)
+    prepared = checkout.pay(shop.services, link.link.token, PAGE, PayOptions(payer.address))
+    shop.accept(made, shop.sign(made, payer))
+    shop.chain.fund_native(payer.address, 10**18)
+    for each in prepared.checkout.transactions:
+        shop.chain.send(vars(each), payer.key.hex())
+    shop.tick()
+    shop.run_to(made, Stage.FAILED)
+    assert shop.balance(payer.address) == HAD - made.amount - made.fee
+    assert shop.world.load(link).link.status is LinkStatus.COMPLETED
 
 
 def test_the_merchant_hears_of_it_once_as_of_any_payment(shop: Shop) -> None:

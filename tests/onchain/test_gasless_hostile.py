@@ -113,9 +113,10 @@ def hostile(shop: Shop, made: GaslessPayment, other: GaslessPayment, payer: Any,
 @pytest.mark.parametrize("number", few([60], [60, NUMBER]))
 def test_no_hostile_signature_is_accepted_and_nothing_is_taken(shop: Shop, number: int) -> None:
     chance, payer = random.Random(32), shop.payer()
-    made, other = shop.offer(shop.request(), payer.address), shop.offer(shop.request(), payer.address)
+    offers = [shop.offer(shop.request(), payer.address), shop.offer_link(shop.link(), payer.address)]
     accepted = []
     for _ in range(number):
+        made, other = chance.sample(offers, 2)
         text = hostile(shop, made, other, payer, chance)
         try:
             shop.accept(made, text)
@@ -123,11 +124,13 @@ def test_no_hostile_signature_is_accepted_and_nothing_is_taken(shop: Shop, numbe
             continue
         accepted.append(text)
     assert accepted == []
-    assert shop.load(made).stage is Stage.OFFERED and not shop.loaded(made).is_executed
+    assert all(shop.load(each).stage is Stage.OFFERED and not shop.loaded(each).is_executed for each in offers)
     assert shop.balance(payer.address) == HAD
-    shop.accept(made, shop.sign(made, payer))  # the right one is
-    assert shop.run_to(made, Stage.PAID).authorization == made.authorization
-    assert shop.balance(payer.address) == HAD - made.authorization.value
+    for each in offers:
+        shop.accept(each, shop.sign(each, payer))  # the right one is
+    for each in offers:
+        assert shop.run_to(each, Stage.PAID).authorization == each.authorization
+    assert shop.balance(payer.address) == HAD - sum(each.authorization.value for each in offers)
 
 
 def test_a_signature_is_good_for_one_payment_once(shop: Shop) -> None:

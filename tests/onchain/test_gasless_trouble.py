@@ -241,10 +241,11 @@ def test_a_payment_whose_request_is_gone_ends_and_is_accepted_no_more(shop: Shop
     )
 
 
-def test_a_fork_that_takes_the_payment_away_before_it_is_confirmed_has_it_made_again(shop: Shop) -> None:
+@pytest.mark.parametrize("of_link", [False, True])
+def test_a_fork_that_takes_the_payment_away_before_it_is_confirmed_has_it_made_again(shop: Shop, of_link: bool) -> None:
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)  # the account is delegated
     payer = shop.payer()
-    made = shop.signed(payer)
+    made = shop.signed_link(payer) if of_link else shop.signed(payer)
     fork = shop.chain.snapshot()
     gasless_running.run_due(shop.services)
     shop.chain.rpc("evm_mine")  # anvil answers before it has mined
@@ -271,10 +272,12 @@ def test_a_fork_that_takes_the_delegation_away_has_it_made_again(shop: Shop) -> 
     assert shop.load(made).stage is Stage.PAID
 
 
-def test_a_deep_fork_sends_the_same_bytes_again_and_pays_once(shop: Shop) -> None:
+@pytest.mark.parametrize("of_link", [False, True])
+def test_a_deep_fork_sends_the_same_bytes_again_and_pays_once(shop: Shop, of_link: bool) -> None:
     shop.run_to(shop.signed(shop.payer()), Stage.PAID)
     payer = shop.payer()
-    made, fork = shop.signed(payer), shop.chain.snapshot()
+    made = shop.signed_link(payer) if of_link else shop.signed(payer)
+    fork = shop.chain.snapshot()
     paid = shop.run_to(made, Stage.PAID)
     shop.chain.revert(fork)
     assert shop.balance(payer.address) == HAD

@@ -144,7 +144,7 @@ def test_a_wallet_that_scans_the_code_pays_both_steps(stack: Stack, relay: Relay
     guest.reach("review").shows("Far Wallet")
     wanted = remote.proposals[-1]
     assert (wanted["required"], wanted["wanted"]["eip155"]["chains"]) == ({}, ["eip155:11155111"])
-    assert wanted["wanted"]["eip155"]["methods"] == [*PAYS, *BATCHES]
+    assert wanted["wanted"]["eip155"]["methods"] == [*PAYS, "eth_signTypedData_v4", *BATCHES]
     assert (wanted["proposer"]["name"], wanted["proposer"]["url"]) == ("Payment Request Service", stack.pay_url)
     guest.pay("confirming")
     assert remote.purse.asked.count("eth_sendTransaction") == 2

@@ -143,7 +143,8 @@ def test_test_and_live_credentials_together_are_refused_with_what_to_send(api: A
     [
         ("GET", "/v2/client-ids"), ("GET", "/v1/audit"), ("GET", "/v2/payee-destination?walletAddress=0x1"),
         ("POST", "/v2/payer"), ("GET", "/v2/payouts/recurring"), ("GET", "/v2/commerce-payments/01/status"),
-        ("GET", "/v2/gasless-payments/01"), ("GET", "/v2/archive/requests"), ("GET", "/v2/request/01/plain-transfer"),
+        ("GET", "/v2/gasless-payments/01"), ("GET", "/v2/secure-payments/01/gasless/01"),
+        ("GET", "/v2/archive/requests"), ("GET", "/v2/request/01/plain-transfer"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_tried_is_refused_in_words(api: Api, key: Headers, method: str, path: str) -> None:

@@ -41,7 +41,7 @@ from chalicelib.payments.rates.records import Rate, RateSource
 from chalicelib.payments.requests import store as request_store
 from chalicelib.payments.requests.flows import save_many
 from chalicelib.payments.requests.plain_transfers.rules import with_address
-from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.payments.requests.records import Request, RequestStatus
 from chalicelib.payments.scanning.records import Cursor
 from chalicelib.platform.access.audit.records import Actor
 from chalicelib.platform.access.callers import Owner
@@ -375,8 +375,18 @@ def signed_intent(owner: Tenant, way: Way) -> dict[str, Any]:
 
 def offered_gasless(owner: Tenant, way: Way) -> str:
     """A gasless payment of a request in USDC on mainnet."""
+    return offer_gasless(owner, store_request(running(), owner.account_id, currency=USDC_MAINNET.id))
+
+
+def link_offered_gasless(owner: Tenant, way: Way) -> str:
+    """The token of a link in USDC on mainnet, with a gasless payment of it."""
+    made = links.create(running(), Owner(owner.account_id, None, None), draft(currency=USDC_MAINNET.id))
+    offer_gasless(owner, made.requests[0])
+    return made.link.token
+
+
+def offer_gasless(owner: Tenant, request: Request) -> str:
     services = running()
-    request = store_request(services, owner.account_id, currency=USDC_MAINNET.id)
     position = direct(Owed(request, request.amount, Fee()))
     sender = relayer_flows.account_address(services, "mainnet", RelayerRole.GASLESS)
     domain = TokenDomain(USDC_MAINNET.address, "USD Coin", "2", USDC_MAINNET.chain_id)
@@ -388,6 +398,7 @@ def offered_gasless(owner: Tenant, way: Way) -> str:
     return owner.gasless.payment_id
 
 
+GASLESS_LINK = {"token": link_offered_gasless, "payment_id": of_owner(lambda owner: owner.gasless.payment_id)}
 COMMERCE = "/v2/commerce-payments/{request_id}"
 
 
@@ -500,6 +511,8 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ("DELETE", "/v2/request/payment-intents/{intent_id}"): example({"intent_id": offered_intent}),
     ("POST", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
     ("GET", "/v2/gasless-payments/{payment_id}"): example({"payment_id": offered_gasless}),
+    ("POST", "/v2/secure-payments/{token}/gasless/{payment_id}"): example(GASLESS_LINK),
+    ("GET", "/v2/secure-payments/{token}/gasless/{payment_id}"): example(GASLESS_LINK),
     ("GET", "/v2/payments"): example(before=has_payment),
     ("GET", "/v2/journal"): example(before=has_payment),
     ("GET", "/v2/journal/wallet"): example(before=has_valued_payment),

@@ -90,10 +90,13 @@ def withdraw(services: Services, token: str, viewer: Viewer) -> AnnouncedTransac
 
 def _check_open(payable: PayableLink, now: datetime) -> None:
     """Raises what `check_payable` raises, but not because of other pending announced transactions of this very link,
-    nor because somebody is asked to sign its payment: what was sent is recorded all the same."""
+    nor because the service makes a payment of it or somebody is asked to sign one: what was sent is recorded all the
+    same."""
     known = payable.announcements
     is_of_multicall = known is not None and known.link_token != payable.link.token
-    check_payable(replace(payable if is_of_multicall else replace(payable, announcements=None), signing=None), now)
+    requests = tuple(replace(each, execution=None) for each in payable.requests)
+    others = known if is_of_multicall else None
+    check_payable(replace(payable, requests=requests, announcements=others, signing=None), now)
 
 
 def _start(

@@ -154,6 +154,11 @@ class SecurePaymentAnswer(LinkAnswer):
     plainTransfer: PlainTransferAnswer = Field(
         default_factory=unsent, description="Its address for plain transfers; absent if it has none"
     )
+    gasless: Literal[True] = Field(
+        default_factory=unsent,
+        description="Its payer may need no coin: ask `/pay` with `gasless=true`, which says what the network costs "
+        "then, or that this token cannot be paid so; else absent",
+    )
 
 
 class BatchPaymentAnswer(LinkAnswer):
@@ -195,6 +200,8 @@ def secure_payment_answer(
     if payable.link.payment_type is PaymentType.SINGLE:
         if payable.commerce is not None and description.commerce is not None:
             facts["commerce"] = commerce_facts(payable.commerce, description.commerce)
+        if description.is_gasless:
+            facts["gasless"] = True
         request = payable.requests[0]
         of_request = {**_request_facts(request), **shown_name(request), **plain_transfer_field(request)}
         return SecurePaymentAnswer.from_record(payable.link, paymentType="single", **of_request, **facts)

@@ -61,9 +61,15 @@ class PayQuery(SourceQuery):
     isSafe: Flag | None = Field(None, description="`wallet` is a Safe: the answer has one transaction for it, too")
     eoaWallet: EvmWallet | None = Field(None, description="Who funds the payment of a smart account `wallet`")
     simulate: Flag | None = Field(None, description="Also run the transactions on the chain as it is now")
+    gasless: Flag | None = Field(
+        None, description="A payment to sign instead of transactions: the service makes it, for a fee in the token"
+    )
 
     @model_validator(mode="after")
     def _combinations(self) -> Self:
+        others = (self.isSafe == "true", self.simulate == "true", self.eoaWallet is not None, self.chain is not None)
+        if self.gasless == "true" and any(others):
+            raise rule("is not possible with isSafe, eoaWallet, simulate, nor chain and token", "gasless")
         if self.isSafe == "true" and self.eoaWallet is not None:
             raise rule("isSafe and eoaWallet cannot be given together")
         if self.isSafe == "true" and self.wallet is None:

@@ -161,6 +161,7 @@ function readLink(raw) {
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
     waiting: transactionsIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
     ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null, own: raw.plainTransfer },
+    isGasless: raw.gasless === true, // it may be paid without gas
     merchant: merchantOf(raw.merchant ?? {}),
     ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },
   };
@@ -172,6 +173,12 @@ export function hashesIn({ requestStatuses }) {
   return statuses.map((each) => each?.txHash).filter((each) => typeof each === "string").map((each) => each.toLowerCase());
 }
 
+/** The id of the payment without gas that the link waits for, in the body of a response; null if there is none. */
+export function gaslessIn({ requestStatuses: all }) {
+  const ids = (Array.isArray(all) ? all : []).map((each) => each?.gaslessPaymentId);
+  return ids.find((each) => typeof each === "string") ?? null;
+}
+
 /** The state of the link by a response: `open` with the link, or how it ended with the body of the response. */
 export function outcomeOf({ status, body }) {
   if (status === 404) return { kind: "missing" };
@@ -180,6 +187,7 @@ export function outcomeOf({ status, body }) {
     return { kind: ["completed", "expired", "cancelled"].includes(read.status) ? read.status : "open", link: read, body };
   }
   const closed = body.code === "awaiting_chain" ? "awaiting" : string(body.status ?? "closed", 40);
+  if (status === 423 && gaslessIn(body)) return { kind: "gasless", module: "gasless.js", body };
   const waiting = body.code === "being_signed" ? "claimed" : hashesIn(body).length ? "sent" : "safe";
   const kinds = { 409: "completed", 423: waiting, 403: closed };
   need(status in kinds);

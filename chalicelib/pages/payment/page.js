@@ -285,6 +285,7 @@ async function open(loaded) {
     if (branding && !app.isBranded) brand(app, branding);
     app.isBranded ||= Boolean(branding);
     if (await settle(outcome)) return;
+    if (stored.get(`gasless:${token}`) && (await (await asset("gasless.js")).recall(app))) return;
     setTimeout(() => watch(app), 10_000);
     if (isTest) return void (await asset("sandbox.js")).offerPayment(app);
     if (!app.choose) offerWallets(app);

@@ -181,6 +181,9 @@ class Payment {
     if (!verdict.ok) return this.views.unsafe();
     if (this.rateEndsAt && this.rateEndsAt <= app.now()) throw new app.Trouble("rate");
     this.offered = this.fetchBatch().catch(() => {});
+    const { hasEnoughBalance, hasEnoughGas } = quote.metadata;
+    const isWithoutCoin = hasEnoughBalance === true && hasEnoughGas === false;
+    if (isWithoutCoin && !this.isPaidWithGas && this.isSignable && (await this.offerSignature())) return;
     this.views.review();
     void this.fetchSources().catch(() => {}); // without them the link is paid on its own chain
   }
@@ -208,6 +211,32 @@ class Payment {
   prepareAgain() {
     this.next = "prepare";
     return "left";
+  }
+
+  // ---- without gas
+
+  /** Whether it may be paid by a signature: the service may offer that for the link, and the wallet signs. */
+  get isSignable() {
+    const { app, session, source, isSafe } = this;
+    return app.link.isGasless && !source && !isSafe && session.family === "evm" && session.signs !== false;
+  }
+
+  /** As `offer` of gasless.js, which is loaded for those alone who may need it. */
+  async offerSignature(isAsked = false) {
+    return (await this.app.asset("gasless.js")).offer(this, isAsked);
+  }
+
+  /** The payer asks for that. */
+  askOffer() {
+    this.views.preparing();
+    return this.offerSignature(true).catch((trouble) => this.app.showTrouble(trouble, () => this.prepare()));
+  }
+
+  /** Asks for transactions from now on. */
+  forgoSignature() {
+    this.isPaidWithGas = true;
+    this.views.review();
+    void this.fetchSources().catch(() => {}); // as in fetchQuote
   }
 
   // ---- all transactions at once

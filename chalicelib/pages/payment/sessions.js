@@ -7,7 +7,7 @@
 //   nonce counts transactions in blocks, with "pending" also pending ones; null on Tron and for Safes;
 //   of EVM wallets alone: capabilities(), the answer to wallet_getCapabilities; request(method, params), with the
 //   wallet's own errors and without a limit of time; demand(chain) throws unless account and chain are as before;
-//   hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction that its node shows in
+//   signs, false if the wallet signs no typed data, as far as is known; hasCode, whether the account is a contract or may act as one; sent, the hash of a transaction that its node shows in
 //   the newest block or among those that wait, or null;
 //   isOwn: whether the transaction of a note is its wallet's own with the nonce that was next; not on Tron;
 //   isKnown: whether the wallet's node knows a pending transaction; always false on Tron, where they expire soon;

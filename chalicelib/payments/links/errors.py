@@ -23,7 +23,8 @@ class LinkCompleted(Conflict):
 
 
 class LinkLocked(Locked):
-    """The link is waiting for an announced transaction, the first of its announcements."""
+    """The link is waiting for an announced transaction, the first of its announcements, or for a payment that its payer
+    has signed and the service makes."""
 
     shown_by = "chalicelib.payments.links.responses"
 

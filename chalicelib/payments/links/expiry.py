@@ -29,8 +29,9 @@ def expire_due(services: Services, within: timedelta = _TIME_PER_RUN) -> int:
     No link is checked later than `within`.
 
     A link expires when its network was read past its expiry and everything that was read for it is recorded: so a
-    payment sent in time is recorded first, however long the network was not read. Until then the link is checked again
-    with growing delays. A network without a node is never read, so its links do not expire.
+    payment sent in time is recorded first, however long the network was not read. Nor does it expire while the service
+    makes a payment of it whose signature was accepted in time. Until then the link is checked again with growing
+    delays. A network without a node is never read, so its links do not expire.
 
     The cursors are read once, before any link: the transfers up to them are the recorder's work already, or recorded.
     Reads of links compare the time themselves (`status_at`) and do not depend on this sweep.
@@ -52,7 +53,7 @@ def _check(services: Services, token: str, read_until: Mapping[str, "Agreed[date
 
     If a payment is written first, the next sweep checks again.
     """
-    link, networks = store.link_with_networks(services.store, token)
+    link, requests = store.link_with_requests(services.store, token)
     if link is None:
         return False
     if is_abandoned(link, now):
@@ -63,8 +64,9 @@ def _check(services: Services, token: str, read_until: Mapping[str, "Agreed[date
         return finish(services, token)
     if status_at(link, now) is not LinkStatus.AWAITING_CHAIN:
         return False
-    is_read = bool(networks) and all(is_read_past(link.expires_at, read_until.get(name)) for name in networks)
-    if not is_read or scan_store.has_work(services.store, (token, *link.merged_tokens)):
+    is_read = bool(requests) and all(is_read_past(link.expires_at, read_until.get(each.network)) for each in requests)
+    is_made = any(each.is_executed for each in requests)
+    if not is_read or is_made or scan_store.has_work(services.store, (token, *link.merged_tokens)):
         try_write(services.store, with_next_check(link, now))
         return False
     return try_write(services.store, replace(link, status=LinkStatus.EXPIRED))

@@ -123,8 +123,8 @@ def require_payable(services: Services, payable: PayableLink) -> None:
 
 
 def require_open(services: Services, payable: PayableLink) -> None:
-    """Raises LinkCompleted, LinkLocked while the link is waiting for an announced transaction, or LinkBeingSigned while
-    somebody else is asked to sign its payment; with the branding."""
+    """Raises LinkCompleted, LinkLocked while the link is waiting for an announced transaction or a payment that the
+    service makes, or LinkBeingSigned while somebody else is asked to sign its payment; with the branding."""
     now = services.clock()
     if payable.is_paid or payable.is_locked or is_being_signed(payable, now):
         check_payable(payable, now, branding.of_client(services, payable.link.client_id))

@@ -335,9 +335,17 @@ class Payable:
         return all_paid or (self.link is not None and self.link.status is LinkStatus.COMPLETED)
 
     @property
+    def is_executed(self) -> bool:
+        """Whether the service is making a payment of it that its payer has signed. The payouts of a multicall have no
+        such payments."""
+        return any(request.is_executed for request in self.requests)
+
+    @property
     def is_locked(self) -> bool:
-        """Whether the link is unpaid and waits for an announced transaction."""
-        return self.announcements is not None and self.announcements.is_locking and not self.is_paid
+        """Whether the link is unpaid and waits for an announced transaction, or for a payment that the service makes.
+        """
+        is_announced = self.announcements is not None and self.announcements.is_locking
+        return (is_announced or self.is_executed) and not self.is_paid
 
 
 @frozen

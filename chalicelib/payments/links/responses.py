@@ -25,9 +25,7 @@ def _(error: errors.LinkCompleted) -> dict[str, Any]:
 
 @details_of.register
 def _(error: errors.LinkLocked) -> dict[str, Any]:
-    announcements = error.payable.announcements
-    assert announcements is not None, "it waits for one of them"
-    statuses = [_answer_lock(request, announcements.first) for request in error.payable.requests]
+    statuses = [_answer_lock(request, error.payable) for request in error.payable.requests]
     facts = _page_facts(error.payable, error.branding)
     bridge_transfers = _bridge_transfers(error.payable)
     return {"status": LinkStatus.PENDING.value, **facts, "requestStatuses": statuses, **bridge_transfers}
@@ -74,10 +72,17 @@ def _page_facts(payable: PayableLink, branding: PageBranding | None) -> dict[str
     return {"branding": link_branding(branding), "redirectUrl": link.redirect_url, "redirectLabel": link.redirect_label}
 
 
-def _answer_lock(request: Request, announced: AnnouncedTransaction) -> dict[str, Any]:
+def _answer_lock(request: Request, payable: PayableLink) -> dict[str, Any]:
+    facts = {"requestId": request.request_id, "hasBeenPaid": request.status is RequestStatus.PAID}
+    if request.is_executed and request.execution is not None:
+        chain_id = require_network(request.network).chain_id
+        return {**facts, "gaslessPaymentId": request.execution.intent_id, "chainId": chain_id}
+    assert payable.announcements is not None, "it waits for one of them"
+    return {**facts, **_answer_announced(payable.announcements.first)}
+
+
+def _answer_announced(announced: AnnouncedTransaction) -> dict[str, Any]:
     facts = {
-        "requestId": request.request_id,
-        "hasBeenPaid": request.status is RequestStatus.PAID,
         **(
             {"safeTxHash": announced.safe_tx_hash}
             if announced.safe_tx_hash

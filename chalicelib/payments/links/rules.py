@@ -71,8 +71,8 @@ def is_being_signed(payable: PayableLink, now: datetime) -> bool:
 
 
 def is_payable(payable: PayableLink, now: datetime) -> bool:
-    """Whether the link can be paid now: pending, not expired, not waiting for an announced transaction, and nobody else
-    is asked to sign its payment."""
+    """Whether the link can be paid now: pending, not expired, not waiting for an announced transaction or a payment
+    that the service makes, and nobody else is asked to sign its payment."""
     is_taken = payable.is_locked or is_being_signed(payable, now)
     return not payable.is_paid and not is_taken and status_at(payable.link, now) is LinkStatus.PENDING
 
@@ -96,7 +96,8 @@ def check_payable(payable: PayableLink, now: datetime, branding: "PageBranding |
 
 
 def check_unlocked(payable: PayableLink, branding: "PageBranding | None" = None) -> None:
-    """Raises LinkLocked while the link is unpaid and waiting for an announced transaction."""
+    """Raises LinkLocked while the link is unpaid and waiting for an announced transaction, or for a payment that the
+    service makes."""
     if payable.is_locked:
         raise LinkLocked(payable, branding)
 

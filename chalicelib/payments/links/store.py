@@ -145,10 +145,10 @@ def holding(store: Store, tokens: Collection[str]) -> tuple[dict[str, LinkAnnoun
     )
 
 
-def link_with_networks(store: Store, token: str) -> tuple[Link | None, frozenset[str]]:
-    """A link in any status, and the networks of its requests. One query."""
+def link_with_requests(store: Store, token: str) -> tuple[Link | None, tuple[Request, ...]]:
+    """A link in any status, and its requests. One query."""
     records = store.query_mixed((Link, Request, LinkAnnouncements), Link.KEY.partition(token=token))
-    return _first(Link, records), frozenset(record.network for record in records if isinstance(record, Request))
+    return _first(Link, records), _requests_of(records)
 
 
 def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:

@@ -134,6 +134,11 @@ class Shop:
     def announce(self, token: str, announced: dict[str, Any]) -> dict[str, Any]:
         return self._object("POST", f"/v2/secure-payments/{token}/intent", 200, self._client, announced)
 
+    def sign(self, token: str, payment_id: str, signature: str) -> dict[str, Any]:
+        """Sends the signature of a payment of a link without gas, as the shop's page does."""
+        path = f"/v2/secure-payments/{token}/gasless/{payment_id}"
+        return self._object("POST", path, 200, self._client, {"signature": signature})
+
     def call(self, method: str, path: str, status: int, headers: dict[str, str], body: Any = None) -> Any:
         response = self._request(method, path, status, headers, body)
         return response.json() if response.content else None

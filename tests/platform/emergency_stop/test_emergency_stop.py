@@ -39,6 +39,7 @@ SENDING = {
     "charge_commerce_payment",
     "refund_commerce_payment",
     "send_gasless_payment",
+    "send_gasless_payment_of_link",
     "send_payment_intent",
     "void_commerce_payment",
 }

@@ -247,6 +247,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is not supported in crosschain payment|is not exchanged for|at least 1 USD": "what the link asks for",
         "several payments is paid on its own network": "how many payments the link asks for",
         "is the payee": "whom the link pays",
+        "is not possible with": _COMBINATION,
         **_ADDRESS,
     },
     "reclaim_secure_payment": {"is not a commerce payment": "what the link asks for", **_ADDRESS},
@@ -255,6 +256,7 @@ REFUSALS: dict[str, dict[str, str]] = {
         "the signature has 65 bytes": "that an approval is signed by a key alone",
     },
     "send_gasless_payment": {"does not accept it|has to be the hexadecimal": "what was signed"},
+    "send_gasless_payment_of_link": {"does not accept it|has to be the hexadecimal": "what was signed"},
     "refresh_step_transaction": {"This step does not pay this link": "the token in the path", **_ADDRESS},
     "record_intent": {
         "needs no intent": "the network of the link",

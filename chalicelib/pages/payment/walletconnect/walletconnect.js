@@ -17,7 +17,8 @@ const QUIET = 4; // modules around a QR code
 const SVG = "http://www.w3.org/2000/svg";
 const DISCONNECTED = { code: 6000, message: "User disconnected." };
 const PAYS = "eth_sendTransaction";
-const METHODS = [PAYS, "wallet_sendCalls", "wallet_getCallsStatus", "wallet_getCapabilities"];
+const SIGNS = "eth_signTypedData_v4";
+const METHODS = [PAYS, SIGNS, "wallet_sendCalls", "wallet_getCallsStatus", "wallet_getCapabilities"];
 const READS = [
   ...["eth_blockNumber", "eth_call", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash"],
   ...["eth_getTransactionCount", "eth_getTransactionReceipt"],
@@ -91,7 +92,7 @@ const disconnect = (found, { topic }) => found.disconnect({ topic, reason: DISCO
 
 /** A session of the page, as wallets.js documents it; with `wallet`, under the name that the peer gives itself. */
 function sessionOf(app, found, paired, chain) {
-  const { address } = paysOn(paired, chain);
+  const { address, methods } = paysOn(paired, chain);
   const provider = providerOf(found, paired.topic, chain);
   const ask = (method, params = [], limit = READ_MS) => within(limit, () => provider.request({ method, params }));
   const resume = async () => {
@@ -100,7 +101,7 @@ function sessionOf(app, found, paired, chain) {
   };
   const name = nameOf(paired);
   const wallet = { id: "walletconnect", name, icon: null, family: "evm", resume };
-  return { ...evmSession(ask, provider, address), isOnOneChain: true, wallet };
+  return { ...evmSession(ask, provider, address), isOnOneChain: true, signs: methods.includes(SIGNS), wallet };
 }
 
 /** A provider by EIP-1193 of what a session grants on a chain. */

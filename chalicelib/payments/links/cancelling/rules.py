@@ -99,8 +99,8 @@ def check_not_under_way(payable: Payable) -> None:
         if request.is_executed and request.execution is not None:
             intent_id = request.execution.intent_id
             raise Conflict(
-                "A payment that its payer has signed is being made: wait for its end, or withdraw it by DELETE "
-                f"/v2/request/payment-intents/{intent_id} as long as nothing was taken"
+                "A payment that its payer has signed is being made: wait for its end. If it is from another chain, "
+                f"DELETE /v2/request/payment-intents/{intent_id} withdraws it as long as nothing was taken"
             )
     announcements = payable.announcements
     if announcements is not None and any(map(_may_pay, announcements.all)):

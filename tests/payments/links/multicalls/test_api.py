@@ -351,8 +351,9 @@ def test_every_operation_of_a_link_has_an_answer_for_a_multicall(shop: Shop, sta
     for known in of_a_link:
         body = ANNOUNCED if models(known).body else None
         for query in ("", f"?wallet={WALLET}") if models(known).query else ("",):
-            reply = shop.send(known.method, known.path.format(token=token) + query, body)
+            reply = shop.send(known.method, known.path.format(token=token, payment_id="01") + query, body)
             assert reply.status < 500, (known.path, query, reply.body)
+    assert shop.get(f"/v2/secure-payments/{token}/pay?wallet={WALLET}&gasless=true").status == 400
     assert shop.send("POST", "/v2/secure-payments/batch-payouts", {"tokens": [token, children[0]]}).status == 400
 
 

@@ -1,0 +1,269 @@
+"""A payer without coins pays by one signature, which the service turns into a payment: on a real chain, in real browsers."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from chalicelib.chains.calldata.tokens import erc20
+from chalicelib.gasless import running as gasless_running
+from chalicelib.relayer.flows import account_address
+from chalicelib.relayer.records import Role
+from chalicelib.relayer.tracking import track
+from infra.local.scenes_gasless import GASLESS_LINK, GASLESS_SCENES, offer_of
+from infra.local.screens import Stage
+from tests.fakes.world import FEE_ADDRESS, PAYEE
+from tests.onchain.ledger import Ledger
+from tests.onchain.payer import FUSDC
+from tests.pages.conftest import NewVisitor
+from tests.pages.purse import REJECTS, Purse
+from tests.pages.stack import Stack
+from tests.pages.visitor import Visitor
+from tests.support.running import running
+
+pytestmark = pytest.mark.xdist_group("browser")
+FEE = {"feePercentage": "1", "feeAddress": FEE_ADDRESS}
+HAS = 20_000_000
+SIGN = "eth_signTypedData_v4"
+
+
+class Service:
+    """The workers of a deployment that makes gasless payments on sepolia; each look of theirs is a minute later."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, self._ahead = stack, 0
+        with stack.lock:
+            self._secrets: Any = running().secrets
+            self._secrets.gasless_networks = "sepolia"
+            account = account_address(running(), "sepolia", Role.GASLESS)
+        stack.chain.fund_native(account, 10**20)
+
+    def stop(self) -> None:
+        del self._secrets.gasless_networks
+
+    def look(self) -> None:
+        self._ahead += 60
+        ahead = timedelta(seconds=self._ahead)
+        with self.stack.lock:
+            services = replace(running(), clock=lambda: running().clock() + ahead)
+            gasless_running.run_due(services)
+        self.stack.settle()
+        with self.stack.lock:
+            track(services, "sepolia")
+
+    def purse(self, coins: int = 0) -> Purse:
+        """A wallet with twenty dollars that signs typed data."""
+        purse = Purse(self.stack.chain, whole=0)
+        self.stack.chain.fund_token(purse.address, FUSDC, HAS)
+        self.stack.chain.fund_native(purse.address, coins)
+        purse.signs_typed_data()
+        return purse
+
+
+@pytest.fixture
+def service(stack: Stack) -> Iterator[Service]:
+    service = Service(stack)
+    yield service
+    service.stop()
+
+
+def offered(visitor: Visitor, purse: Purse, token: str) -> Visitor:
+    return visitor.open(token).connect(purse, "gasless")
+
+
+def signed(visitor: Visitor) -> Visitor:
+    visitor.frame.locator("#sign").click()
+    return visitor.reach("gasless-made")
+
+
+def files(loaded: list[str]) -> set[str]:
+    return {urlsplit(each).path.removeprefix("/pages/").partition(".")[0] for each in loaded if "/pages/" in each} - {"qr"}
+
+
+def test_a_wallet_without_coins_pays_by_one_signature_and_every_page_of_the_link_follows_it(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    stack, purse = service.stack, service.purse()
+    token = stack.shop.link(**FEE)
+    ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE, FEE_ADDRESS])
+    visitor = offered(new_visitor(purse), purse, token)
+    visitor.shows("Pay without gas", "You need no ETH", "For the network", "Taken in all")
+    assert not visitor.can_pay()
+    signed(visitor).shows("Being paid without gas", "Do not pay again")
+    visitor.reload("gasless-made")
+    other = new_visitor(Purse(stack.chain, "Other")).open(token, "gasless-made")
+    for _ in range(6):
+        service.look()
+    visitor.reach("completed").shows("Payment complete", "Transaction")
+    other.reach("completed")
+    stack.assert_completed(token)
+    ((_, paid, fee),) = ledger.moved().values()
+    assert (paid, fee) == (12_500_000, 125_000)
+    spent = HAS - stack.chain.token_balance(FUSDC, purse.address)
+    assert 12_625_000 < spent < 13_500_000
+    assert (purse.asked.count(SIGN), purse.asked.count("eth_sendTransaction")) == (1, 0)
+
+
+def test_who_pays_as_usual_is_offered_it_and_loads_nothing_new(service: Service, new_visitor: NewVisitor) -> None:
+    purse = service.purse(10**18)
+    visitor, loaded = new_visitor(purse), list[str]()
+    visitor.page.on("request", lambda request: loaded.append(request.url))
+    visitor.open(service.stack.shop.link(**FEE)).connect(purse)
+    expect(visitor.frame.locator("#gasless")).to_have_text("Pay without gas")
+    visitor.pay("confirming")
+    service.stack.settle()
+    visitor.reach("completed")
+    assert files(loaded) == {"page", "payment", "locales/en"}
+    assert purse.asked.count(SIGN) == 0
+
+
+def test_who_chooses_it_sees_its_price_and_may_choose_otherwise(service: Service, new_visitor: NewVisitor) -> None:
+    purse = service.purse(10**18)
+    visitor = new_visitor(purse).open(service.stack.shop.link(**FEE)).connect(purse)
+    visitor.frame.locator("#gasless").click()
+    visitor.reach("gasless").shows("For the network")
+    visitor.press("Pay with gas").reach("review")
+    assert visitor.can_pay()
+
+
+def test_a_link_of_which_the_service_says_nothing_has_no_such_choice(service: Service, new_visitor: NewVisitor) -> None:
+    purse = service.purse()
+    native = {"invoiceCurrency": "ETH-sepolia-sepolia", "paymentCurrency": "ETH-sepolia-sepolia", "payee": PAYEE, "amount": "0.1"}
+    service.stack.chain.fund_native(purse.address, 10**18)
+    visitor = new_visitor(purse).open(service.stack.shop.link(native)).connect(purse)
+    assert visitor.frame.locator("#gasless").count() == 0
+
+
+def test_who_declines_has_paid_nothing_and_a_wallet_that_signs_no_such_data_is_offered_transactions(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse = service.purse()
+    signs, token = purse.says.pop(SIGN), service.stack.shop.link(**FEE)
+    purse.says[SIGN] = REJECTS
+    visitor = offered(new_visitor(purse), purse, token)
+    visitor.frame.locator("#sign").click()
+    visitor.reach("wallet-rejected").press("Try again").reach("gasless")
+    purse.says[SIGN] = {"error": {"code": 4200, "message": "not supported"}}
+    visitor.frame.locator("#sign").click()
+    visitor.reach("wallet-unsupported").press("Try again").reach("review")
+    assert visitor.frame.locator("#gasless").count() == 0
+    purse.says[SIGN] = signs
+    assert service.stack.payment(token).requests[0].execution is None
+
+
+def test_of_two_browsers_that_sign_one_pays_and_the_other_says_so(service: Service, new_visitor: NewVisitor) -> None:
+    token, purses = service.stack.shop.link(**FEE), [service.purse(), service.purse()]
+    first, second = (offered(new_visitor(each).unwatched(), each, token) for each in purses)
+    signed(first)
+    second.frame.locator("#sign").click()
+    second.reach("gasless-made")
+    for _ in range(5):
+        service.look()
+    for each in (first, second):
+        each.reach("completed")
+    balances = sorted(service.stack.chain.token_balance(FUSDC, each.address) for each in purses)
+    assert balances[0] < HAS == balances[1]
+
+
+def test_who_signs_while_somebody_pays_with_transactions_is_not_charged(service: Service, new_visitor: NewVisitor) -> None:
+    stack, token, purse, other = service.stack, service.stack.shop.link(**FEE), service.purse(), Purse(service.stack.chain, "Other")
+    visitor = offered(new_visitor(purse).unwatched(), purse, token)
+
+    def pay_meanwhile(address: str, text: str) -> dict[str, Any]:
+        new_visitor(other).open(token).connect(other).pay("confirming")
+        return signs(address, text)  # type: ignore[no-any-return, operator]
+
+    signs, purse.says[SIGN] = purse.says[SIGN], pay_meanwhile
+    visitor.frame.locator("#sign").click()
+    visitor.reach("sent", "completed")
+    stack.settle()
+    service.look()
+    visitor.reach("completed")
+    assert stack.chain.token_balance(FUSDC, purse.address) == HAS
+
+
+def test_a_signature_whose_answer_is_lost_is_sent_again_and_pays_once(service: Service, new_visitor: NewVisitor) -> None:
+    purse, lost = service.purse(), list[str]()
+    visitor = offered(new_visitor(purse), purse, token := service.stack.shop.link(**FEE))
+
+    def lose(route: Route) -> None:
+        if route.request.method != "POST" or len(lost) > 1:
+            return route.continue_()
+        lost.append(route.request.url)
+        if len(lost) > 1:
+            route.fetch()  # it arrives, and its answer does not
+        return route.abort()
+
+    visitor.page.route("**/gasless/*", lose)
+    signed(visitor)
+    assert len(lost) == 2
+    for _ in range(5):
+        service.look()
+    visitor.reach("completed")
+    service.stack.assert_completed(token)
+    assert purse.asked.count(SIGN) == 1
+
+
+def test_a_payment_that_cannot_be_made_is_told_with_its_reason_and_the_link_is_offered_again(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = signed(offered(new_visitor(purse), purse, token))
+    stack = service.stack
+    stack.chain.fund_native(purse.address, 10**18)
+    away = vars(erc20.transfer(FUSDC, PAYEE, HAS))
+    purse.send({"from": purse.address, "to": away["to"], "data": away["data"], "value": "0x0"})
+    for _ in range(3):
+        service.look()
+    visitor.reach("gasless-failed").shows("Nothing was paid", "Nothing was taken: reverted")
+    visitor.press("Try again").reach("review")
+    assert visitor.frame.locator("#gasless").count() == 0
+
+
+def test_a_failure_is_told_to_who_comes_back_later(service: Service, new_visitor: NewVisitor) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = signed(offered(new_visitor(purse), purse, token))
+    visitor.page.goto("about:blank")
+    service.stack.chain.fund_native(purse.address, 10**18)
+    away = vars(erc20.transfer(FUSDC, PAYEE, HAS))
+    purse.send({"from": purse.address, "to": away["to"], "data": away["data"], "value": "0x0"})
+    for _ in range(3):
+        service.look()
+    visitor.open(token, "gasless-failed")
+    visitor.reload("review")
+
+
+# ---- what is not signed
+
+TYPED = offer_of()["typedData"]
+
+
+def changed(old: str, new: str) -> dict[str, Any]:
+    assert old in TYPED
+    return offer_of(typedData=TYPED.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        offer_of(amount="12.6"), offer_of(platformFee="0.1"), offer_of(networkFee="13", total="25.625"), offer_of(total="99"),
+        offer_of(currency="fUSDT-sepolia"), offer_of(gaslessPaymentId="../pay"), offer_of(typedData="{}"), offer_of(typedData="x"),
+        changed('"ReceiveWithAuthorization"', '"TransferWithAuthorization"'), changed('"12745000"', '"99999000"'),
+        changed("11155111", "1"), changed('"validAfter": "0"', '"validAfter": "1"'), changed('"validBefore": "1', '"validBefore": "9'),
+        changed(GASLESS_LINK["destination"]["tokenAddress"], "0x" + "11" * 20), changed("0x627306090abab3a6e1400e9345bc60c78a8bef57", PAYEE),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_payment_of_the_link_is_not_signed(stage: Stage, body: dict[str, Any]) -> None:
+    scene = replace(GASLESS_SCENES["gasless"], offer=(200, body), state="trouble-odd")
+    with stage.show_scene(scene) as page:
+        assert page.locator("#sign").count() == 0
+
+
+def test_who_has_too_little_for_the_network_as_well_is_told_that_before_signing(stage: Stage) -> None:
+    with stage.show_scene(GASLESS_SCENES["gasless-short"]) as page:
+        assert page.locator("#sign").count() == 0
+        assert "does not have enough" in page.locator("#panel-body").inner_text()
