@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.ending import end_lost
+from chalicelib.gasless.energy import running as energy
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.gasless.sending import advance_network, put_off
 from chalicelib.gasless.sending import due as still_due
@@ -15,10 +16,13 @@ from chalicelib.platform.storage import sweeping
 _DUE_PER_SHARD = 60
 _TIME_TO_END, _TIME_PER_RUN = timedelta(seconds=10), timedelta(seconds=40)
 """Of a run: for ending payments that are made no more, and in all."""
+_TIME_FOR_ENERGY = timedelta(seconds=10)
+"""After that: for what is delegated on Tron."""
 
 
 def run_due(services: Services) -> int:
-    """Looks at the batches and the signed payments that are due; returns at how many. One query for each shard.
+    """Looks at the batches and the signed payments that are due, and at delegations on Tron; returns at how many. One
+    query for each shard, and one more where a stake on Tron is set.
 
     Payments that are made no more end first, whatever the nodes do. Then each network has its share of the time, and
     one whose share was too short has what the others left; a network that does not answer is left for a later run.
@@ -34,10 +38,11 @@ def run_due(services: Services) -> int:
             by_network.setdefault(payment.network, ([], []))[1].append(payment.payment_id)
         cut = _in_turn(services, sweep, now, by_network)
         cut = _in_turn(services, sweep, now, {each: by_network[each] for each in cut})
+        energy_count = sweep.run(lambda until: energy.run_due(services, until), services.clock() + _TIME_FOR_ENERGY)
     if cut:
         services.log.warning("sweep stopped before its end")
         put_off(services, [each for network in cut for each in still_due(services, by_network[network][1])], None)
-    return len(batch_ids) + len(payment_ids)
+    return len(batch_ids) + len(payment_ids) + energy_count
 
 
 def _still_wanted(
