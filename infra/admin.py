@@ -22,6 +22,7 @@ from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
+from chalicelib.gasless.energy import flows as energy
 from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.core.rules import ENDS
@@ -124,7 +125,7 @@ def relayer(services: Services) -> list[str]:
     """A line for the service's own account on each network: its address, balance and next nonce, and what is open.
 
     What it holds for others has a line for each token. A former account, whose key was replaced, is shown as long as
-    calls of it are open or it holds something.
+    calls of it are open or it holds something. The last line is the stake on Tron, with the address of its key.
     """
     lines = []
     for state in relayer_flows.account_states(services):
@@ -133,6 +134,9 @@ def relayer(services: Services) -> list[str]:
         facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
         lines.append(f"{state.network:12}  {state.address}  {facts}")
         lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.holdings]
+    if services.settings.tron_energy_account:
+        account, key = services.settings.tron_energy_account, energy.key_address(services)
+        lines.append(f"{'tron':12}  {account}  its stake is delegated by the key of {key}")
     return lines
 
 

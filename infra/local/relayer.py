@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.chains.catalogue.contracts import recurring_networks
 from infra.local.chain import Chain
+from infra.local.tron import TronNode
+from infra.local.tron_resources import SUN
+from infra.local.tron_transactions import address21
 
 if TYPE_CHECKING:
     from chalicelib.platform.services import Services
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
 GASLESS_NETWORK = "base"
 FUNDS = 1_000
 """Whole native coins that the account has at the start."""
+STAKE = 10_000_000
+"""TRX that are staked for energy, and for bandwidth."""
 
 
 def relayer_address(services: "Services") -> str:
@@ -21,9 +26,14 @@ def relayer_address(services: "Services") -> str:
     return account_address(services, next(iter(services.settings.relayer_keys)))
 
 
-def create_gasless_key(kms: Any, prefix: str) -> None:
-    """Makes the key of the account of gasless payments, as infra/runbook.md says, unless there is one."""
-    alias = f"alias/{prefix}-relayer-gasless-{GASLESS_NETWORK}"
+def create_keys(kms: Any, prefix: str) -> None:
+    """Makes the keys of the account of gasless payments and of the stake on Tron, as infra/runbook.md says, unless they
+    are there."""
+    for name in (f"gasless-{GASLESS_NETWORK}", "energy-tron"):
+        _create_key(kms, prefix, f"alias/{prefix}-relayer-{name}")
+
+
+def _create_key(kms: Any, prefix: str, alias: str) -> None:
     if alias not in {each["AliasName"] for each in kms.list_aliases()["Aliases"]}:
         tags = [{"TagKey": "owner", "TagValue": prefix}]
         key = kms.create_key(KeySpec="ECC_SECG_P256K1", KeyUsage="SIGN_VERIFY", Tags=tags)
@@ -38,6 +48,14 @@ def fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
     chain, address = chains[GASLESS_NETWORK], account_address(services, GASLESS_NETWORK, Role.GASLESS)
     if chain.native_balance(address) < FUNDS * chain.coin // 2:
         chain.fund_native(address, FUNDS * chain.coin)
+
+
+def stake_energy(services: "Services", tron: TronNode) -> None:
+    """Has the stake on Tron give energy and bandwidth for hundreds of payments a day, and TRX for its transactions."""
+    account = services.settings.tron_energy_account
+    address = address21(account)
+    tron.chain.fund_native(account, FUNDS * SUN)
+    tron.resources.freeze(address, energy=STAKE * SUN, bandwidth=STAKE * SUN)
 
 
 def prepare_relayer(services: "Services", chains: Mapping[str, Chain]) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
+from chalicelib.gasless.energy.flows import key_address
 from infra import APP
 from infra.configuration import variables_of
 from infra.iam import archive_bucket
@@ -34,7 +35,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import GASLESS_NETWORK, create_gasless_key, fund_gasless, prepare_relayer
+from infra.local.relayer import GASLESS_NETWORK, create_keys, fund_gasless, prepare_relayer, stake_energy
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -123,9 +124,11 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             "MAIL_SENDER": SENDER,
         }
         os.environ.update(environment)  # for operator commands, which run in this process
+        environment["TRON_ENERGY_ACCOUNT"] = os.environ["TRON_ENERGY_ACCOUNT"] = key_address(_services())
         credentials = _credentials()
         relayer = prepare_relayer(_services(), chains)
         fund_gasless(_services(), chains)
+        stake_energy(_services(), tron)
         service = _stop_with(parts, _service(port, base_url, environment, pass_fds))
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
@@ -149,7 +152,7 @@ def _fill_cloud(cloud: Cloud, nodes: Mapping[str, str]) -> None:
     """Tables and queues, the sender of mails, a key, and the secret with nodes and providers."""
     cloud.apply_template(PREFIX)
     cloud.verify_sender(SENDER)
-    create_gasless_key(cloud.client("kms"), PREFIX)
+    create_keys(cloud.client("kms"), PREFIX)
     secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
     cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
