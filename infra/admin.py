@@ -22,7 +22,6 @@ from chalicelib.base import ids
 from chalicelib.base.errors import NotFound, ServiceError
 from chalicelib.base.money import format_amount
 from chalicelib.base.timestamps import iso
-from chalicelib.gasless.energy import flows as energy
 from chalicelib.offramp.core import store as offramp_store
 from chalicelib.offramp.core.records import OrderStatus
 from chalicelib.offramp.core.rules import ENDS
@@ -131,13 +130,9 @@ def relayer(services: Services) -> list[str]:
     for state in relayer_flows.account_states(services):
         balance = "unknown: no node answered" if state.balance is None else format_amount(state.balance, COIN_DECIMALS)
         nonce = "unknown" if state.next_nonce is None else state.next_nonce
-        facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
-        lines.append(f"{state.network:12}  {state.address}  {facts}")
+        lines.append(f"{state.network:12}  {state.address}  balance {balance}  next nonce {nonce}  open {state.open}")
         lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.holdings]
-    if services.settings.tron_energy_account:
-        account, key = services.settings.tron_energy_account, energy.key_address(services)
-        lines.append(f"{'tron':12}  {account}  its stake is delegated by the key of {key}")
-    return lines
+    return lines + upkeep.stake_lines(services)
 
 
 def stop(services: Services, reason: str) -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.ending import end_lost
-from chalicelib.gasless.energy import running as energy
 from chalicelib.gasless.records import GaslessPayment, Stage
 from chalicelib.gasless.sending import advance_network, put_off
 from chalicelib.gasless.sending import due as still_due
@@ -38,11 +38,20 @@ def run_due(services: Services) -> int:
             by_network.setdefault(payment.network, ([], []))[1].append(payment.payment_id)
         cut = _in_turn(services, sweep, now, by_network)
         cut = _in_turn(services, sweep, now, {each: by_network[each] for each in cut})
-        energy_count = sweep.run(lambda until: energy.run_due(services, until), services.clock() + _TIME_FOR_ENERGY)
+        delegations = sweep.run(partial(_take_back, services), services.clock() + _TIME_FOR_ENERGY)
     if cut:
         services.log.warning("sweep stopped before its end")
         put_off(services, [each for network in cut for each in still_due(services, by_network[network][1])], None)
-    return len(batch_ids) + len(payment_ids) + energy_count
+    return len(batch_ids) + len(payment_ids) + delegations
+
+
+def _take_back(services: Services, deadline: datetime) -> int:
+    """Looks at the delegations that are due; returns at how many."""
+    if not services.settings.tron_energy_account:
+        return 0
+    from chalicelib.gasless.energy import running as energy_running  # most deployments have no stake
+
+    return energy_running.run_due(services, deadline)
 
 
 def _still_wanted(

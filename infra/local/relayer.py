@@ -40,7 +40,7 @@ def _create_key(kms: Any, prefix: str, alias: str) -> None:
         kms.create_alias(AliasName=alias, TargetKeyId=key["KeyMetadata"]["KeyId"])
 
 
-def fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
+def _fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
     """Gives the account of gasless payments coins."""
     from chalicelib.relayer.flows import account_address
     from chalicelib.relayer.records import Role
@@ -50,12 +50,20 @@ def fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
         chain.fund_native(address, FUNDS * chain.coin)
 
 
-def stake_energy(services: "Services", tron: TronNode) -> None:
+def _stake_energy(services: "Services", tron: TronNode) -> None:
     """Has the stake on Tron give energy and bandwidth for hundreds of payments a day, and TRX for its transactions."""
     account = services.settings.tron_energy_account
     address = address21(account)
     tron.chain.fund_native(account, FUNDS * SUN)
     tron.resources.freeze(address, energy=STAKE * SUN, bandwidth=STAKE * SUN)
+
+
+def prepare_accounts(services: "Services", chains: Mapping[str, Chain], tron: TronNode) -> str:
+    """Gives all accounts of the service what they need; returns the address of the one that is the same everywhere."""
+    address = prepare_relayer(services, chains)
+    _fund_gasless(services, chains)
+    _stake_energy(services, tron)
+    return address
 
 
 def prepare_relayer(services: "Services", chains: Mapping[str, Chain]) -> str:

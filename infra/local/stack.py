@@ -35,7 +35,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import GASLESS_NETWORK, create_keys, fund_gasless, prepare_relayer, stake_energy
+from infra.local.relayer import GASLESS_NETWORK, create_keys, prepare_accounts
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -126,9 +126,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         os.environ.update(environment)  # for operator commands, which run in this process
         environment["TRON_ENERGY_ACCOUNT"] = os.environ["TRON_ENERGY_ACCOUNT"] = key_address(_services())
         credentials = _credentials()
-        relayer = prepare_relayer(_services(), chains)
-        fund_gasless(_services(), chains)
-        stake_energy(_services(), tron)
+        relayer = prepare_accounts(_services(), chains, tron)
         service = _stop_with(parts, _service(port, base_url, environment, pass_fds))
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")

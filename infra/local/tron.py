@@ -140,7 +140,7 @@ class TronNode(TronBlocks, Stoppable):
 
     def _on_getdelegatedresourcev2(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         owner, receiver = (address21(parameters[name]) for name in ("fromAddress", "toAddress"))
-        sun = self.delegated(owner, receiver, solid)
+        sun = self.sum_delegated(owner, receiver, solid)
         if not any(sun):
             return {}
         ends = {name: _address_text(each, parameters) for name, each in (("from", owner), ("to", receiver))}

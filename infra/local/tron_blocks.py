@@ -86,7 +86,7 @@ class TronBlocks:
         receipt: dict[str, Any] | None = entry and self.chain.rpc("eth_getTransactionReceipt", entry[0])
         return None if receipt and int(receipt["blockNumber"], 16) > self.head(solid) else receipt
 
-    def delegated(self, owner: bytes, receiver: bytes, solid: bool = False) -> list[int]:
+    def sum_delegated(self, owner: bytes, receiver: bytes, solid: bool = False) -> list[int]:
         """Returns the sun of bandwidth and of energy that an account delegates, by transactions in (solid) blocks."""
         sun = [0, 0]
         for each in self.delegations:

@@ -54,10 +54,10 @@ class _Account:
         given = _units(resource, self.own[resource] + self.received[resource])
         return given + (self.energy if resource else self.bandwidth)
 
-    def used(self, resource: int) -> int:
+    def use_of(self, resource: int) -> int:
         return self.energy_used if resource else self.bandwidth_used
 
-    def use(self, resource: int, more: int) -> None:
+    def count_use(self, resource: int, more: int) -> None:
         """Counts more as used, or less."""
         if resource:
             self.energy_used += more
@@ -67,7 +67,7 @@ class _Account:
     def delegable(self, resource: int) -> int:
         """The sun of its stake that its use does not bind."""
         limit, weight = TOTALS[resource]
-        bound = -(-self.used(resource) * weight * SUN // limit)
+        bound = -(-self.use_of(resource) * weight * SUN // limit)
         return max(self.own[resource] - max(bound - self.received[resource], 0), 0)
 
 
@@ -125,10 +125,10 @@ class TronResources:
         with self._lock:
             owner, receiver, at = self._of(call.owner), self._of(call.contract), call.resource
             if sun < 0:
-                share = receiver.used(at) * -sun // receiver.received[at]
+                share = receiver.use_of(at) * -sun // receiver.received[at]
                 returned = min(share, _units(at, -sun))
-                receiver.use(at, -returned)
-                owner.use(at, returned)
+                receiver.count_use(at, -returned)
+                owner.count_use(at, returned)
             owner.own[at] -= sun
             receiver.received[at] += sun
             self.delegated.setdefault((call.owner, call.contract), [0, 0])[at] += sun

@@ -13,6 +13,7 @@ from chalicelib.accounts.sign_in import open_sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
 from chalicelib.base.timestamps import iso
+from chalicelib.gasless.energy.flows import key_address
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -308,7 +309,8 @@ def test_it_gives_records_their_places_in_lists_that_are_new(run: Run, services:
 def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
     assert run("relayer") == (0, "RELAYER_KEYS names no network.", "")
     with in_process_aws() as client:
-        world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"})
+        stake = {"tron_energy_account": "TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY", "tron_energy_key": "secret"}
+        world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"}, **stake)
         world.chain.mempool.balance = 15 * 10**17
         account, token = PlainSigningKeys.address, "0x" + "22" * 20
         world.services.store.write(HoldingsTotal("sepolia", account, token, Counts({"held": 12_500_000})))
@@ -317,4 +319,6 @@ def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
         f"sepolia       {account}  balance 1.5  next nonce 0  open 0",
         f"              holds 12500000 base units of {token} for others",
         f"base          {account}  balance unknown: no node answered  next nonce unknown  open 0",
+        "tron          TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY  its stake is delegated by the key of "
+        f"{key_address(world.services)}",
     ]

@@ -9,7 +9,9 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import Delegated, ReferenceBlock, ResourceTotals, Stake
 from chalicelib.chains.nodes.tron import BroadcastResult
-from chalicelib.gasless.energy import flows, running, store
+from chalicelib.gasless.energy import flows as energy
+from chalicelib.gasless.energy import running as energy_running
+from chalicelib.gasless.energy import store as energy_store
 from chalicelib.gasless.energy.records import EnergyDelegation
 from chalicelib.gasless.energy.rules import Wish
 from chalicelib.payments.links.records import LinkStatus, PayableLink
@@ -94,7 +96,7 @@ class Energy:
         fake = FakeChain("tron")
         self.world = World(object(), FakeChains(fake), tron_energy_key="secret", tron_energy_account=PAYER, **settings)
         self.world.services = replace(self.world.services, store=MemoryStore())
-        self.chain = StakeChain(flows.key_address(self.world.services))
+        self.chain = StakeChain(energy.key_address(self.world.services))
         own = replace(self.world.services.settings, tron_energy_account=self.chain.owner)
         self.world.services = replace(self.world.services, settings=own)
         self.serve(self.chain)
@@ -117,7 +119,7 @@ class Energy:
         return Wish(wallet, link_token=link.link.token, **asked)
 
     def delegate(self, link: PayableLink, wallet: str = PAYER, **changes: Any) -> EnergyDelegation:
-        return flows.delegate(self.services, self.wish(link, wallet, **changes))
+        return energy.delegate(self.services, self.wish(link, wallet, **changes))
 
     def complete(self, link: PayableLink) -> None:
         stored = self.world.load(link)
@@ -126,7 +128,7 @@ class Energy:
         self.services.store.write(replace(stored.link, status=LinkStatus.COMPLETED), paid)
 
     def load(self, wallet: str = PAYER) -> EnergyDelegation:
-        found = store.delegation(self.services.store, wallet)
+        found = energy_store.delegation(self.services.store, wallet)
         assert found is not None
         return found
 
@@ -135,7 +137,7 @@ class Energy:
         for _ in range(minutes):
             self.world.advance(60)
             self.chain.pass_time(60)
-            running.run_due(services or self.services, self.world.now.replace(year=2100))
+            energy_running.run_due(services or self.services, self.world.now.replace(year=2100))
         self.chain.pass_time(3)
 
     def delegated(self, wallet: str = PAYER) -> tuple[int, int]:

@@ -12,9 +12,10 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.chains.calldata.tron import encode_signed_transaction
 from chalicelib.chains.nodes.tron import TronChain
-from chalicelib.checkout.energy import flows
+from chalicelib.checkout.energy import flows as checkout_energy
 from chalicelib.gasless.energy import flows as energy
-from chalicelib.gasless.energy import running, store
+from chalicelib.gasless.energy import running as energy_running
+from chalicelib.gasless.energy import store as energy_store
 from chalicelib.gasless.energy.records import EnergyDelegation, Stage
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import PayableLink
@@ -54,14 +55,14 @@ class Deployment:
 
     def delegate(self, link: PayableLink, wallet: str | None = None) -> EnergyDelegation:
         viewer = Viewer(self.world.account_id, None)
-        return flows.delegate(self.world.services, link.link.token, viewer, wallet or self.payer.address)
+        return checkout_energy.delegate(self.world.services, link.link.token, viewer, wallet or self.payer.address)
 
     def resources(self, link: PayableLink) -> dict[str, Any]:
         found: dict[str, Any] = pay_body(self.world, link, self.payer.address)["metadata"]["resources"]
         return found
 
     def stored(self) -> EnergyDelegation:
-        found = store.delegation(self.world.services.store, self.payer.address)
+        found = energy_store.delegation(self.world.services.store, self.payer.address)
         assert found is not None
         return found
 
@@ -71,12 +72,12 @@ class Deployment:
             self.world.advance(MINUTE)
             self.tron.chain.rpc("evm_increaseTime", MINUTE)
             self.tron.chain.mine(SOLID_AFTER + 1)
-            running.run_due(self.world.services, self.world.clock().replace(year=2100))
+            energy_running.run_due(self.world.services, self.world.clock().replace(year=2100))
         return self.stored().stage
 
     def left(self) -> list[int]:
         """What the payer has of the stake, in sun: of bandwidth, and of energy."""
-        return self.tron.delegated(hex21(self.owner), hex21(self.payer.address))
+        return self.tron.sum_delegated(hex21(self.owner), hex21(self.payer.address))
 
 
 @pytest.fixture

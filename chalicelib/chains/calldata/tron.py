@@ -1,5 +1,6 @@
-"""Tron transactions in the form that is signed: the protobuf `Transaction.raw` with one TriggerSmartContract, or with
-one contract that delegates energy or bandwidth of a stake, or takes it back.
+"""Tron transactions in the form that is signed: the protobuf `Transaction.raw` with one contract.
+
+That is a TriggerSmartContract, or one that delegates energy or bandwidth of a stake, or takes it back.
 
     raw             1 ref_block_bytes | 4 ref_block_hash | 8 expiration | 10 memo | 11 contract | 14 timestamp
                     18 fee_limit

@@ -80,7 +80,7 @@ def sign(
     is_own = address_bytes(signer.address) == address_bytes(owner)
     permission_id = 0 if is_own else _ACTIVE_PERMISSION
     made = rules.to_sign(owner, permission_id, wallet, amounts, block, takes_back=takes_back)
-    return tuple(_signed(signer, each) for each in made)
+    return tuple(_sign_one(signer, each) for each in made)
 
 
 def send(services: Services, delegation: EnergyDelegation) -> None:
@@ -100,7 +100,7 @@ def key_address(services: Services) -> str:
     return tron_address_of(address_bytes(tron_signer(services).address))
 
 
-def _signed(signer: Signer, delegation: Delegation) -> str:
+def _sign_one(signer: Signer, delegation: Delegation) -> str:
     raw = encode_delegation(delegation)
     made = signer.sign(sha256(raw).digest())
     signature = made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.recovery_id])

@@ -1,5 +1,7 @@
-"""Tron without surprise: a wallet that has USDT alone is told what the network takes, gets that, and pays. Another one
-has energy delegated to it by the service, and burns nothing."""
+"""Tron without surprise: a wallet that has USDT alone is told what the network takes, gets that, and pays.
+
+Another one has energy delegated to it by the service, and burns nothing.
+"""
 
 import secrets
 import time
