@@ -125,6 +125,6 @@ def _group(message: dict[str, Any]) -> dict[str, str]:
 
 def stake_lines(services: Services) -> list[str]:
     """A line for the account on Tron whose stake is delegated, with the address of the key that does; none without."""
-    if not (account := services.settings.tron_energy_account):
+    if (setting := energy.read_setting(services)) is None:
         return []
-    return [f"{'tron':12}  {account}  its stake is delegated by the key of {energy.key_address(services)}"]
+    return [f"{'tron':12}  {setting.account}  its stake is delegated by the key of {energy.key_address(services)}"]

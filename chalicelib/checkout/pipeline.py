@@ -158,13 +158,13 @@ def _delegation(
     services: Services, cart: Cart, options: PayOptions, resources: ResourceQuote | None
 ) -> "tuple[EnergyDelegation | None, bool]":
     """What is delegated to the wallet for a link on Tron, and whether what it lacks can be. One read at most."""
-    if resources is None or cart.link is None or options.wallet is None or not services.settings.tron_energy_account:
+    if resources is None or cart.link is None or options.wallet is None or not services.secrets.tron_energy:
         return None, False
     from chalicelib.checkout.energy.rules import why_not  # most deployments have no stake
     from chalicelib.gasless.energy import flows as energy
 
     found = energy.of_link(services, cart.link.token, options.wallet)
-    return found, found is None and energy.is_offered(services) and why_not(cart.link, resources) is None
+    return found, found is None and energy.read_setting(services) is not None and why_not(cart.link, resources) is None
 
 
 def _simulate_checkout(

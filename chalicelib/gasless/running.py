@@ -22,14 +22,14 @@ _TIME_FOR_ENERGY = timedelta(seconds=10)
 
 def run_due(services: Services) -> int:
     """Looks at the batches and the signed payments that are due, and at delegations on Tron; returns at how many. One
-    query for each shard, and one more where a stake on Tron is set.
+    query for each shard.
 
     Payments that are made no more end first, whatever the nodes do. Then each network has its share of the time, and
     one whose share was too short has what the others left; a network that does not answer is left for a later run.
     Raises SweepIncomplete after a failure.
     """
     now = services.clock()
-    batch_ids, payment_ids = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    batch_ids, payment_ids, wallets = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     by_network = dict[str, tuple[list[str], list[str]]]()
     for batch in store.batches(services.store, batch_ids):
         by_network.setdefault(batch.network, ([], []))[0].append(batch.batch_id)
@@ -38,20 +38,20 @@ def run_due(services: Services) -> int:
             by_network.setdefault(payment.network, ([], []))[1].append(payment.payment_id)
         cut = _in_turn(services, sweep, now, by_network)
         cut = _in_turn(services, sweep, now, {each: by_network[each] for each in cut})
-        delegations = sweep.run(partial(_take_back, services), services.clock() + _TIME_FOR_ENERGY)
+        looked_at = sweep.run(partial(_look_at_delegations, services), wallets)
     if cut:
         services.log.warning("sweep stopped before its end")
         put_off(services, [each for network in cut for each in still_due(services, by_network[network][1])], None)
-    return len(batch_ids) + len(payment_ids) + delegations
+    return len(batch_ids) + len(payment_ids) + looked_at
 
 
-def _take_back(services: Services, deadline: datetime) -> int:
-    """Looks at the delegations that are due; returns at how many."""
-    if not services.settings.tron_energy_account:
+def _look_at_delegations(services: Services, wallets: Sequence[str]) -> int:
+    """Looks at the delegations of wallets on Tron; returns at how many."""
+    if not wallets:
         return 0
     from chalicelib.gasless.energy import running as energy_running  # most deployments have no stake
 
-    return energy_running.run_due(services, deadline)
+    return energy_running.look_at_each(services, wallets, services.clock() + _TIME_FOR_ENERGY)
 
 
 def _still_wanted(

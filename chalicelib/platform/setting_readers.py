@@ -63,18 +63,6 @@ def optional_email(text: str) -> str:
         raise ValueError("must be empty, or an e-mail address") from None
 
 
-def tron_account(text: str) -> str:
-    if not text:
-        return ""
-    from chalicelib.base.addresses import tron_address
-    from chalicelib.base.errors import BadRequest
-
-    try:
-        return tron_address(text)
-    except BadRequest:
-        raise ValueError("must be empty, or an address on Tron") from None
-
-
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     def read(text: str) -> int:
         try:

@@ -166,15 +166,6 @@ class Settings:
     """Overrides of the highest price of a unit of gas that is offered, in gwei."""
     relayer_stuck_seconds: int = _setting(setting_readers.whole(10), 120)
     """After how long without a block a transaction is replaced by the same one with a higher fee."""
-    tron_energy_account: str = _setting(setting_readers.tron_account, "")
-    """The account on Tron whose stake is delegated to wallets for single payments; empty: none is delegated. It is that
-    of the key, or one whose active permission 2 has the key."""
-    tron_energy_key: str = _setting(setting_readers.one_of("kms", "secret"), "kms")
-    """Where the key is that signs delegations: `kms` is the key alias/<prefix>-relayer-energy-tron; `secret`, on local
-    stacks alone, is made of the private key in the secret <prefix>-relayer-key."""
-    tron_energy_daily: int = _setting(setting_readers.whole(0), 10_000_000)
-    """How many units of energy are delegated in a day (UTC) at most, for all accounts; for one of them
-    RELAYER_ACCOUNT_PERCENT of that. 0: nothing more is delegated, and what is gets taken back."""
     recurring_retry_seconds: int = _setting(setting_readers.whole(10), 3600)
     """After how long a payment of a recurring payout is tried again that has failed; after the third time it pauses."""
     recurring_relayer_fees: Mapping[str, str] = _setting(setting_readers.by_currency, {})
@@ -230,8 +221,6 @@ class Settings:
             elif each.default is MISSING and each.default_factory is MISSING:
                 problems[name] = "is missing"
         problems |= _relayer_problems(values)
-        if values.get("tron_energy_key") == "secret" and values.get("stage") != "local":
-            problems["TRON_ENERGY_KEY"] = "must be kms, as a secret is for local stacks"
         if problems:
             raise InvalidSettings(problems)
         return cls(**values)

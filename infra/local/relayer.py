@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.base.addresses import tron_address_of
+from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.contracts import recurring_networks
 from infra.local.chain import Chain
 from infra.local.tron import TronNode
@@ -33,6 +35,12 @@ def create_keys(kms: Any, prefix: str) -> None:
         _create_key(kms, prefix, f"alias/{prefix}-relayer-{name}")
 
 
+def energy_account(kms: Any, prefix: str) -> str:
+    """The account on Tron of the key that delegates energy, in base58."""
+    public_key = kms.get_public_key(KeyId=f"alias/{prefix}-relayer-energy-tron")["PublicKey"]
+    return tron_address_of(keccak256(public_key[-64:])[-20:])
+
+
 def _create_key(kms: Any, prefix: str, alias: str) -> None:
     if alias not in {each["AliasName"] for each in kms.list_aliases()["Aliases"]}:
         tags = [{"TagKey": "owner", "TagValue": prefix}]
@@ -52,7 +60,9 @@ def _fund_gasless(services: "Services", chains: Mapping[str, Chain]) -> None:
 
 def _stake_energy(services: "Services", tron: TronNode) -> None:
     """Has the stake on Tron give energy and bandwidth for hundreds of payments a day, and TRX for its transactions."""
-    account = services.settings.tron_energy_account
+    from chalicelib.gasless.energy.flows import key_address
+
+    account = key_address(services)
     address = address21(account)
     tron.chain.fund_native(account, FUNDS * SUN)
     tron.resources.freeze(address, energy=STAKE * SUN, bandwidth=STAKE * SUN)

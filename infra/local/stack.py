@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from chalicelib.chains.catalogue.networks import ALL_NETWORKS
-from chalicelib.gasless.energy.flows import key_address
 from infra import APP
 from infra.configuration import variables_of
 from infra.iam import archive_bucket
@@ -35,7 +34,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import GASLESS_NETWORK, create_keys, prepare_accounts
+from infra.local.relayer import GASLESS_NETWORK, create_keys, energy_account, prepare_accounts
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -124,7 +123,6 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
             "MAIL_SENDER": SENDER,
         }
         os.environ.update(environment)  # for operator commands, which run in this process
-        environment["TRON_ENERGY_ACCOUNT"] = os.environ["TRON_ENERGY_ACCOUNT"] = key_address(_services())
         credentials = _credentials()
         relayer = prepare_accounts(_services(), chains, tron)
         service = _stop_with(parts, _service(port, base_url, environment, pass_fds))
@@ -152,6 +150,7 @@ def _fill_cloud(cloud: Cloud, nodes: Mapping[str, str]) -> None:
     cloud.verify_sender(SENDER)
     create_keys(cloud.client("kms"), PREFIX)
     secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
+    secrets |= {"tron_energy": f"account={energy_account(cloud.client('kms'), PREFIX)},daily=1000000000"}
     cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
 

@@ -9,6 +9,7 @@ from chalicelib.base.addresses import address_bytes
 from chalicelib.base.money import BaseUnits
 from chalicelib.chains.nodes.readings import Delegated, ReferenceBlock, ResourceTotals, Stake
 from chalicelib.chains.nodes.tron import BroadcastResult
+from chalicelib.gasless import store as gasless_store
 from chalicelib.gasless.energy import flows as energy
 from chalicelib.gasless.energy import running as energy_running
 from chalicelib.gasless.energy import store as energy_store
@@ -92,14 +93,17 @@ class StakeChain:
 class Energy:
     """A deployment with a stake, and links of 12.50 USDT on Tron."""
 
-    def __init__(self, **settings: Any) -> None:
-        fake = FakeChain("tron")
-        self.world = World(object(), FakeChains(fake), tron_energy_key="secret", tron_energy_account=PAYER, **settings)
+    def __init__(self, daily: int = 10**7, **settings: Any) -> None:
+        self.world = World(object(), FakeChains(FakeChain("tron")), **settings)
         self.world.services = replace(self.world.services, store=MemoryStore())
-        self.chain = StakeChain(energy.key_address(self.world.services))
-        own = replace(self.world.services.settings, tron_energy_account=self.chain.owner)
-        self.world.services = replace(self.world.services, settings=own)
+        self.set(PAYER, daily)
+        self.chain = StakeChain(energy.key_address(self.services))
+        self.set(self.chain.owner, daily)
         self.serve(self.chain)
+
+    def set(self, account: str, daily: int = 10**7) -> None:
+        """Has the operator set another stake or budget."""
+        self.services.secrets.tron_energy = f"account={account}, daily={daily}, key=secret"
 
     def serve(self, chain: Any) -> None:
         """Has the services read the stake by a chain."""
@@ -137,8 +141,13 @@ class Energy:
         for _ in range(minutes):
             self.world.advance(60)
             self.chain.pass_time(60)
-            energy_running.run_due(services or self.services, self.world.now.replace(year=2100))
+            self.look(services or self.services)
         self.chain.pass_time(3)
+
+    def look(self, services: Any) -> None:
+        """What the schedule does about what is due."""
+        wallets = gasless_store.due(services.store, self.world.now, 25, 0)[2]
+        energy_running.look_at_each(services, wallets, self.world.now.replace(year=2100))
 
     def delegated(self, wallet: str = PAYER) -> tuple[int, int]:
         """The sun of energy and of bandwidth that a wallet has now."""

@@ -13,8 +13,8 @@ from chalicelib.base.errors import BadRequest, Conflict
 from chalicelib.chains.calldata.tron import encode_signed_transaction
 from chalicelib.chains.nodes.tron import TronChain
 from chalicelib.checkout.energy import flows as checkout_energy
+from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless.energy import flows as energy
-from chalicelib.gasless.energy import running as energy_running
 from chalicelib.gasless.energy import store as energy_store
 from chalicelib.gasless.energy.records import EnergyDelegation, Stage
 from chalicelib.payments.links.reading import Viewer
@@ -72,7 +72,7 @@ class Deployment:
             self.world.advance(MINUTE)
             self.tron.chain.rpc("evm_increaseTime", MINUTE)
             self.tron.chain.mine(SOLID_AFTER + 1)
-            energy_running.run_due(self.world.services, self.world.clock().replace(year=2100))
+            gasless_running.run_due(self.world.services)
         return self.stored().stage
 
     def left(self) -> list[int]:
@@ -83,8 +83,9 @@ class Deployment:
 @pytest.fixture
 def deployment(world_on: Callable[..., World], tron: TronNode, tron_payer_of: Callable[[str], Any]) -> Deployment:
     world = world_on("tron")
-    key = energy.key_address(replace_settings(world, tron_energy_key="secret"))
-    replace_settings(world, tron_energy_key="secret", tron_energy_account=key)
+    set_stake(world, PAYEE)
+    key = energy.key_address(world.services)
+    set_stake(world, key)
     tron.resources, tron.delegations, tron.permissions = TronResources(tron.chain), [], {}
     payer = tron_payer_of("tronpy")
     tron.resources.activate(hex21(payer.address))
@@ -98,9 +99,9 @@ def hex21(address: str) -> bytes:
     return b"\x41" + address_bytes(address)
 
 
-def replace_settings(world: World, **settings: Any) -> Any:
-    world.services = replace(world.services, settings=replace(world.services.settings, **settings))
-    return world.services
+def set_stake(world: World, account: str) -> None:
+    secrets: Any = world.services.secrets
+    secrets.tron_energy = f"account={account},daily=10000000,key=secret"
 
 
 def test_a_wallet_without_trx_pays_and_what_it_had_is_taken_back(deployment: Deployment) -> None:
@@ -147,7 +148,7 @@ def test_who_uses_it_for_something_else_has_it_taken_back_and_waits(deployment: 
 def test_a_key_that_may_only_delegate_gives_of_a_stake_of_another_account(deployment: Deployment) -> None:
     stake, key = fresh_tron_address(), deployment.owner
     deployment.stake_of(stake)
-    replace_settings(deployment.world, tron_energy_account=stake)
+    set_stake(deployment.world, stake)
     link = deployment.link()
     deployment.delegate(link)
     assert deployment.left() == [0, 0], "the account has not permitted it"

@@ -75,9 +75,6 @@ def test_every_missing_or_wrong_variable_is_named_at_once() -> None:
         ("RELAYER_LOW_BALANCES", ['{"sepolia": "0.0000000000000000001"}', '{"sepolia": ""}']),
         ("RELAYER_MAX_FEE_GWEI", ['{"sepolia": 0}', '{"sepolia": 0.5}']),
         ("RELAYER_STUCK_SECONDS", ["9", "x"]),
-        ("TRON_ENERGY_ACCOUNT", ["0x" + "11" * 20, "TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZZ", "T"]),
-        ("TRON_ENERGY_KEY", ["vault", ""]),
-        ("TRON_ENERGY_DAILY", ["-1", "1.5"]),
         (
             "RECURRING_RELAYER_FEES",
             ["[]", "0.05", '{"USDC-nowhere": "1"}', '{"USDC-base": "0.0"}', '{"USDC-base": "-1"}', '{"USDC-base": "0.0000001"}'],
@@ -122,12 +119,6 @@ def test_each_network_has_its_interval_and_tron_a_slower_one_unless_it_is_set() 
     settings = read(SCAN_INTERVAL_SECONDS="7", SCAN_INTERVALS='{"base": 2}')
     assert [settings.scan_interval(name) for name in networks] == [2, 7, 15]
     assert read(SCAN_INTERVALS='{"tron": 30}').scan_interval("tron") == 30
-
-
-def test_what_delegates_energy_is_signed_by_a_key_in_kms_but_on_the_local_stack() -> None:
-    assert read(TRON_ENERGY_KEY="secret").tron_energy_key == "secret"
-    with pytest.raises(InvalidSettings, match="TRON_ENERGY_KEY must be kms"):
-        read(STAGE="prod", TRON_ENERGY_KEY="secret")
 
 
 def test_a_private_key_in_a_secret_is_for_test_networks_alone_but_on_the_local_stack() -> None:

@@ -358,7 +358,7 @@ def with_energy(owner: Tenant, way: Way) -> dict[str, Any]:
     wish = energy_rules.Wish(wallet, owner.account_id, link, 142_000, 886)
     amounts = Delegated(1_800_000_000_000, BaseUnits(14_200_000_000), BaseUnits(591_000_000))
     known = energy_store.delegation(services.store, wallet)
-    services.store.write(energy_rules.begin(wish, services.settings.tron_energy_account, amounts, (), known, now))
+    services.store.write(energy_rules.begin(wish, wallet, amounts, (), known, now))
     return {"wallet": wallet}
 
 

@@ -28,16 +28,12 @@ ESCROW = {
 """The contracts of commerce payments on sepolia, unless the environment says others."""
 
 
-STAKE = {"TRON_ENERGY_ACCOUNT": "TVj7RNVHy6thbM7BWdSe9G6gXwKhjhdNZS", "TRON_ENERGY_KEY": "secret"}
-"""The stake on Tron that gives wallets energy, likewise."""
-
-
 def running() -> Services:
     """Returns the services of the app in this process; assembles them if there are none. Their router, archive, DNS and the
     keys of the service's own account are in memory, and DynamoDB within `in_process_aws()`."""
     if not _kept:
         networks = json.dumps({"sepolia": "secret", "mainnet": "secret"})
-        services = assemble(Settings.read({**ESCROW, **STAKE, **os.environ, "RELAYER_KEYS": networks}))
+        services = assemble(Settings.read({**ESCROW, **os.environ, "RELAYER_KEYS": networks}))
         fakes: dict[str, Any] = {"router": FakeRouter(services.clock), "signing_keys": PlainSigningKeys(), "txt_records": FakeTxtRecords()}
         if (client := in_process_client()) is not None:
             fakes["store"] = Store(services.settings.resource_prefix, client)

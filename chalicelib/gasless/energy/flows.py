@@ -18,16 +18,25 @@ _ACTIVE_PERMISSION = 2
 """The first permission of an account besides owner (0) and witness (1): what its owner lets another key do."""
 
 
-def is_offered(services: Services) -> bool:
-    """Whether the operator has set a stake. Test mode has none."""
-    return services.live is None and bool(services.settings.tron_energy_account)
+def read_setting(services: Services) -> rules.EnergySetting | None:
+    """What the operator has set beside the URLs of nodes; None if nothing is, or what is wrong, which the log says.
+    Test mode has no stake, and only a local stack a key in a secret."""
+    text = services.secrets.tron_energy
+    if services.live is not None or not text:
+        return None
+    try:
+        setting = rules.parse_setting(text)
+    except (ValueError, LookupError, BadRequest) as error:
+        services.log.error("the entry tron_energy cannot be used", extra={"reason": str(error)})
+        return None
+    if setting.key == "secret" and services.settings.stage != "local":
+        services.log.error("the entry tron_energy cannot be used", extra={"reason": "its key has to be in KMS"})
+        return None
+    return setting
 
 
 def of_link(services: Services, link_token: str, wallet: str) -> EnergyDelegation | None:
-    """What a wallet has for the payment of a link; None if nothing is delegated to it for that. One read, none where no
-    stake is set."""
-    if not is_offered(services):
-        return None
+    """What a wallet has for the payment of a link; None if nothing is delegated to it for that. One read."""
     last = store.delegation(services.store, wallet)
     return last if last is not None and last.is_open and last.link_token == link_token else None
 
@@ -42,18 +51,18 @@ def delegate(services: Services, wish: Wish) -> EnergyDelegation:
     Raises BadRequest and Conflict with what to do instead, ChainUnavailable with nothing sent, and WriteConflict after
     five conflicts.
     """
-    if not is_offered(services):
+    setting = read_setting(services)
+    if setting is None:
         raise BadRequest("This service delegates no energy: send the wallet the TRX that it lacks")
-    now, settings, chain = services.clock(), services.settings, services.chains.tron()
+    now, owner, chain = services.clock(), setting.account, services.chains.tron()
     last = store.delegation(services.store, wish.wallet)
     if last is not None and last.is_open and last.link_token == wish.link_token:
         return last
     rules.check_free(last, wish, now)
     of_all, of_account = store.uses(services.store, wish.account_id, now.date().isoformat())
-    share = settings.tron_energy_daily * settings.relayer_account_percent // 100
-    used = [rules.count_use(of_all, wish.energy, settings.tron_energy_daily)]
+    share = setting.daily * services.settings.relayer_account_percent // 100
+    used = [rules.count_use(of_all, wish.energy, setting.daily)]
     used.append(rules.count_use(of_account, wish.energy, share))
-    owner = settings.tron_energy_account
     stakes = combine_answers(chain, lambda node: node.read_stake(owner), tuple).value
     energy, bandwidth = rules.choose_stakes(chain.network, stakes, wish)
     block = read_reference(services)
@@ -76,7 +85,7 @@ def sign(
     services: Services, owner: str, wallet: str, amounts: Delegated, block: ReferenceBlock, *, takes_back: bool
 ) -> tuple[str, ...]:
     """The signed transactions that delegate these amounts, or take them back, in hexadecimal. A signature for each."""
-    signer = tron_signer(services)
+    signer = _signer_of(services)
     is_own = address_bytes(signer.address) == address_bytes(owner)
     permission_id = 0 if is_own else _ACTIVE_PERMISSION
     made = rules.to_sign(owner, permission_id, wallet, amounts, block, takes_back=takes_back)
@@ -97,7 +106,13 @@ def send(services: Services, delegation: EnergyDelegation) -> None:
 
 def key_address(services: Services) -> str:
     """The address of the key that signs delegations, in base58. Raises as the key's store does."""
-    return tron_address_of(address_bytes(tron_signer(services).address))
+    return tron_address_of(address_bytes(_signer_of(services).address))
+
+
+def _signer_of(services: Services) -> Signer:
+    """The signer, also of what is taken back after the operator has removed the setting."""
+    setting = read_setting(services)
+    return tron_signer(services, setting.key if setting is not None else "kms")
 
 
 def _sign_one(signer: Signer, delegation: Delegation) -> str:

@@ -33,7 +33,7 @@ class EnergyDelegation(Record):
     """
 
     KEY = KeyPattern(PAYMENTS, "ENERGY#{wallet}", "DELEGATION")
-    DUE_GROUP = "ENERGY"
+    DUE_GROUP = "GASLESS"
 
     wallet: str
     account_id: str

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from chalicelib.base.addresses import tron_address
 from chalicelib.base.errors import ChainUnavailable, Conflict
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
@@ -38,6 +39,27 @@ LOOK_AGAIN = timedelta(seconds=55)
 """Less than the minute between two runs of the schedule."""
 OVERDUE = timedelta(hours=1)
 """How long taking back may take before it is an error: its transactions are signed anew every few minutes."""
+
+
+@frozen
+class EnergySetting:
+    """What an operator has set: the account whose stake is delegated, how many units of energy are in a day at most for
+    all accounts, and where the key is that signs (`kms`, or on local stacks `secret`)."""
+
+    account: str
+    daily: int
+    key: str = "kms"
+
+
+def parse_setting(text: str) -> EnergySetting:
+    """The setting in the entry `tron_energy`, such as `account=T...,daily=10000000`. Raises ValueError, LookupError or
+    BadRequest."""
+    values = dict(each.strip().split("=") for each in text.split(","))
+    daily, key = int(values.pop("daily")), values.pop("key", "kms")
+    account = tron_address(values.pop("account", ""))
+    if values or daily < 0 or key not in ("kms", "secret"):
+        raise ValueError("an unknown part, a negative number, or another key than kms or secret")
+    return EnergySetting(account, daily, key)
 
 
 @frozen

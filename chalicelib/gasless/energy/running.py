@@ -1,5 +1,6 @@
 """The schedule's part that takes back what is delegated: once its link is paid or closed, or its time is over."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from chalicelib.base.errors import ChainUnavailable
@@ -13,19 +14,14 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.store import WriteConflict
 
-_DUE_PER_SHARD = 25
-
 
 class NotTakenBack(Exception):
     """A delegation could not be taken back for an hour."""
 
 
-def run_due(services: Services, deadline: datetime) -> int:
-    """Looks at the delegations that are due, as far as there is time; returns at how many. One query for each shard,
-    none where no stake is set. Raises SweepIncomplete after a failure."""
-    if not flows.is_offered(services):
-        return 0
-    wallets = store.due(services.store, services.clock(), _DUE_PER_SHARD, services.entropy(1)[0])
+def look_at_each(services: Services, wallets: Iterable[str], deadline: datetime) -> int:
+    """Looks at the delegations of wallets, as far as there is time; returns at how many. Raises SweepIncomplete after a
+    failure."""
     in_time = sweeping.in_time(services.log, services.clock, deadline, wallets)
     return sweeping.each(services.log, in_time, lambda wallet: look_at(services, wallet))
 

@@ -46,9 +46,10 @@ def signer_of(services: Services, network: str, role: Role = Role.SERVICE) -> Si
     return _signer(services.settings.relayer_keys[network], keys)
 
 
-def tron_signer(services: Services) -> Signer:
-    """The signer that delegates what the operator's stake on Tron gives. Its address is in EIP-55, too."""
-    return _signer(services.settings.tron_energy_key, services.signing_keys.with_name("energy-tron"))
+def tron_signer(services: Services, kind: str) -> Signer:
+    """The signer that delegates what the operator's stake on Tron gives, of a `kind` as in RELAYER_KEYS. Its address is
+    in EIP-55, too."""
+    return _signer(kind, services.signing_keys.with_name("energy-tron"))
 
 
 def signers_of(services: Services, network: str) -> tuple[Signer, ...]:

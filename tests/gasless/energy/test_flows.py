@@ -9,7 +9,7 @@ import pytest
 from chalicelib.base.errors import BadRequest, ChainUnavailable, Conflict, ServiceError
 from chalicelib.chains.nodes.nodes import Nodes
 from chalicelib.chains.nodes.readings import Delegated, ResourceTotals
-from chalicelib.gasless.energy import flows, running
+from chalicelib.gasless.energy import flows
 from chalicelib.gasless.energy.records import EnergyDelegation, EnergyUse, Stage
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.platform.storage.store import WriteConflict
@@ -127,7 +127,7 @@ def wallet(number: int) -> str:
 
 
 def test_the_budgets_of_an_account_and_of_a_day_hold() -> None:
-    energy = Energy(tron_energy_daily=5 * ENERGY, relayer_account_percent=40)
+    energy = Energy(5 * ENERGY, relayer_account_percent=40)
     link, given = energy.link(), []
     for number, account in enumerate("aaabbbccc"):
         with suppress(Conflict):
@@ -144,7 +144,7 @@ def test_the_budgets_of_an_account_and_of_a_day_hold() -> None:
 
 def test_two_workers_never_pass_a_budget_or_give_a_wallet_twice() -> None:
     def at(position: int, other: str) -> Energy:
-        energy = Energy(tron_energy_daily=ENERGY, relayer_account_percent=100)
+        energy = Energy(ENERGY, relayer_account_percent=100)
         link = energy.link()
 
         def ask(services: Any, who: str) -> None:
@@ -170,18 +170,22 @@ def test_a_stake_that_has_too_little_left_gives_nothing() -> None:
     assert energy.services.store.all(EnergyUse) == []
 
 
-def test_without_a_stake_nothing_is_given_and_nothing_read() -> None:
+def test_without_a_stake_that_is_set_rightly_nothing_is_given() -> None:
     energy = Energy()
-    energy.world.services = with_settings(energy.services, tron_energy_account="")
+    for text in (None, "", "account=T1,daily=1", f"account={OTHER}", f"account={OTHER},daily=-1", f"account={OTHER},daily=1,key=x", "1"):
+        energy.services.secrets.tron_energy = text
+        with pytest.raises(BadRequest, match="delegates no energy"):
+            energy.delegate(energy.link())
+    energy.set(OTHER)
     with pytest.raises(BadRequest, match="delegates no energy"):
-        energy.delegate(energy.link())
-    assert running.run_due(energy.services, energy.world.now) == 0
+        flows.delegate(with_settings(energy.services, stage="prod"), energy.wish(energy.link()))
+    assert energy.services.store.all(EnergyDelegation) == []
 
 
 def test_with_a_budget_of_nothing_what_is_delegated_is_taken_back() -> None:
     energy = Energy()
     energy.delegate(energy.link())
-    energy.world.services = with_settings(energy.services, tron_energy_daily=0)
+    energy.set(energy.chain.owner, 0)
     with pytest.raises(Conflict):
         energy.delegate(energy.link(), OTHER)
     energy.run(20)
@@ -191,7 +195,7 @@ def test_with_a_budget_of_nothing_what_is_delegated_is_taken_back() -> None:
 def test_another_key_than_that_of_the_stake_signs_by_its_permission() -> None:
     energy = Energy()
     energy.chain.permits = True
-    energy.world.services = with_settings(energy.services, tron_energy_account=OTHER)
+    energy.set(OTHER)
     made = energy.delegate(energy.link())
     signed = [Transaction.of_hex(each) for each in made.signed]
     assert {(base58_address(each.call.owner), each.call.permission_id) for each in signed} == {(OTHER, 2)}
@@ -217,7 +221,7 @@ def at(stage: str) -> tuple[Energy, PayableLink]:
 
 def work(energy: Energy, link: PayableLink, services: Any) -> None:
     with suppress(ServiceError, WriteConflict, SweepIncomplete):
-        running.run_due(services, energy.world.now.replace(year=2100))
+        energy.look(services)
         if not energy.services.store.all(EnergyDelegation):
             flows.delegate(services, energy.wish(link))
 
