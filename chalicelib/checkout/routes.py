@@ -58,7 +58,6 @@ ROUTES = {
         Operation(
             "POST", "/v2/secure-payments/{token}/tron/energy", "delegate_energy", _CALLERS,
             scope="secure_payments:write", moves_money=True, executes=True, is_repeatable=True, looks_up_token=True,
-            by_page=True,
         ),
     ),
     "requests.api": (

@@ -19,7 +19,6 @@ FOR_PAYERS = {
     ("POST", "/v2/secure-payments/{token}/signing"),
     ("DELETE", "/v2/secure-payments/{token}/signing"),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"),
-    ("POST", "/v2/secure-payments/{token}/tron/energy"),
     ("POST", "/v2/test/pay/{token}"),
 }
 

@@ -49,7 +49,7 @@ class Operation:
     has stopped payments (platform/emergency_stop/flows.py)."""
     executes: bool = False
     """True if the service's own account sends a transaction for it, now or by a schedule that it begins: a client id
-    that is sent alone needs `mayExecute` then (platform/access/callers.py), unless it is the payment page's."""
+    that is sent alone needs `mayExecute` then (platform/access/callers.py)."""
     needs_presence: bool = False
     """True if it redirects money, or who may do so: a session needs a proof of presence that is not older than five
     minutes then (platform/access/presence.py)."""

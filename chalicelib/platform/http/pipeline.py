@@ -188,7 +188,7 @@ def _check_caller(operation: Operation, services: Services, caller: Caller, requ
         check_presence(caller.member, services.clock(), changes_sign_in=operation.changes_sign_in)
     if caller.reads_any_link and not operation.by_page:
         raise Forbidden("This client ID is the payment page's own: it shows and pays links, and does nothing else")
-    if operation.executes and not caller.reads_any_link:
+    if operation.executes:
         check_executes(caller.owner)
     if operation.moves_money:
         refuse_while_stopped(services)
