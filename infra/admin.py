@@ -124,16 +124,15 @@ def relayer(services: Services) -> list[str]:
     """A line for the service's own account on each network: its address, balance and next nonce, and what is open.
 
     What it holds for others has a line for each token. A former account, whose key was replaced, is shown as long as
-    calls of it are open or it holds something.
+    calls of it are open or it holds something. The last line is the stake on Tron, with the address of its key.
     """
     lines = []
     for state in relayer_flows.account_states(services):
         balance = "unknown: no node answered" if state.balance is None else format_amount(state.balance, COIN_DECIMALS)
         nonce = "unknown" if state.next_nonce is None else state.next_nonce
-        facts = f"balance {balance}  next nonce {nonce}  open {state.open}"
-        lines.append(f"{state.network:12}  {state.address}  {facts}")
+        lines.append(f"{state.network:12}  {state.address}  balance {balance}  next nonce {nonce}  open {state.open}")
         lines += [f"{'':12}  holds {amount} base units of {token} for others" for token, amount in state.holdings]
-    return lines
+    return lines + upkeep.stake_lines(services)
 
 
 def stop(services: Services, reason: str) -> str:

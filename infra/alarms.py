@@ -239,7 +239,7 @@ CRASHES = {
     "expire_links": (False, "expired links are not announced"),
     "track_announced": (False, "links stay locked for multisig transactions that failed"),
     "run_payment_intents": (True, "payments that were signed stand still"),
-    "run_gasless": (True, "gasless payments that were signed stand still"),
+    "run_gasless": (True, "gasless payments that were signed stand still, or energy on Tron is not taken back"),
     "check_offramps": (False, "off-ramp orders are followed by events alone"),
     "run_commerce": (False, "commerce payments that were pre-approved are not authorized"),
 }

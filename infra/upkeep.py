@@ -7,6 +7,7 @@ from typing import Any
 from chalicelib.base.email_addresses import email_address
 from chalicelib.base.errors import BadRequest, NotFound
 from chalicelib.base.timestamps import iso
+from chalicelib.gasless.energy import flows as energy
 from chalicelib.mail import flows as mail
 from chalicelib.platform.access.audit import store as audit_store
 from chalicelib.platform.access.audit.records import Actor
@@ -120,3 +121,10 @@ def _receive(sqs: Any, url: str, visible_after: int) -> list[dict[str, Any]]:
 def _group(message: dict[str, Any]) -> dict[str, str]:
     group = message.get("Attributes", {}).get("MessageGroupId")
     return {"MessageGroupId": group} if group else {}
+
+
+def stake_lines(services: Services) -> list[str]:
+    """A line for the account on Tron whose stake is delegated, with the address of the key that does; none without."""
+    if (setting := energy.read_setting(services)) is None:
+        return []
+    return [f"{'tron':12}  {setting.account}  its stake is delegated by the key of {energy.key_address(services)}"]

@@ -26,6 +26,7 @@ from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
     from chalicelib.chains.nodes.tron import TronChain
+    from chalicelib.gasless.energy.records import EnergyDelegation
 
 _MOST_TRANSFERS = 25
 """So many are run by a call each, all in one request, to find recipients whom a token refuses: whoever has the link may
@@ -56,6 +57,10 @@ class Prepared:
     simulation: Simulation | None = None
     resources: ResourceQuote | None = None
     """What the transactions take of the wallet; on Tron alone."""
+    delegation: "EnergyDelegation | None" = None
+    """What the service delegates to the wallet for them."""
+    may_delegate: bool = False
+    """Whether it may delegate what the wallet lacks, if it is asked to."""
     routes: tuple[Route | None, ...] = ()
     """How each position is paid from another chain; None for one that is paid on the chain of the transactions."""
 
@@ -76,8 +81,9 @@ def prepare_checkout(services: Services, cart: Cart, options: PayOptions) -> Pre
 
     Without a wallet, allowances are assumed to be zero. With one, calls to the node: one for the wallet, one for a
     Safe, one for a smart account, one or two for a simulation, one for each token with an allowance that is too small
-    and not zero, on Tron those of `resources`, and those of `find_routes` and `pay_by_routes`, which say what else is
-    raised. Raises BadRequest if `wallet` is to be a Safe and is not one, or if it cannot make so many payments at once.
+    and not zero, on Tron those of `resources` and a read, and those of `find_routes` and `pay_by_routes`, which say
+    what else is raised. Raises BadRequest if `wallet` is to be a Safe and is not one, or if it cannot make so many
+    payments at once.
     """
     routes = find_routes(services, cart, options)
     if routes:
@@ -92,6 +98,8 @@ def prepare_checkout(services: Services, cart: Cart, options: PayOptions) -> Pre
         raise BadRequest("A Safe would have to make more payments than fit into one transaction: combine fewer of them")
     bundle = safe.bundle(chain.network, checkout.transactions) if options.is_safe else None
     explanations = explain(chain.network, checkout.transactions)
+    resources = _resources(chain, options, holdings, checkout, explanations)
+    delegation, may_delegate = _delegation(services, cart, options, resources)
     return Prepared(
         cart,
         checkout,
@@ -102,7 +110,9 @@ def prepare_checkout(services: Services, cart: Cart, options: PayOptions) -> Pre
         explanations=explanations,
         safe_explanation=explain(chain.network, [Transaction(bundle.to, bundle.data, 0)])[0] if bundle else None,
         simulation=_simulate_checkout(chain, options, eoa, checkout, cart.dues),
-        resources=_resources(chain, options, holdings, checkout, explanations),
+        resources=resources,
+        delegation=delegation,
+        may_delegate=may_delegate,
         routes=routes,
     )
 
@@ -142,6 +152,19 @@ def _resources(
     from chalicelib.checkout.resources.flows import quote_resources  # most payments are not on Tron
 
     return quote_resources(cast("TronChain", chain), options.wallet, holdings, checkout, explanations)
+
+
+def _delegation(
+    services: Services, cart: Cart, options: PayOptions, resources: ResourceQuote | None
+) -> "tuple[EnergyDelegation | None, bool]":
+    """What is delegated to the wallet for a link on Tron, and whether what it lacks can be. One read at most."""
+    if resources is None or cart.link is None or options.wallet is None or not services.secrets.tron_energy:
+        return None, False
+    from chalicelib.checkout.energy.rules import why_not  # most deployments have no stake
+    from chalicelib.gasless.energy import flows as energy
+
+    found = energy.of_link(services, cart.link.token, options.wallet)
+    return found, found is None and energy.read_setting(services) is not None and why_not(cart.link, resources) is None
 
 
 def _simulate_checkout(

@@ -54,6 +54,12 @@ ROUTES = {
             scope="secure_payments:write", moves_money=True, looks_up_token=True, by_page=True,
         ),
     ),
+    "energy.api": (
+        Operation(
+            "POST", "/v2/secure-payments/{token}/tron/energy", "delegate_energy", _CALLERS,
+            scope="secure_payments:write", moves_money=True, executes=True, is_repeatable=True, looks_up_token=True,
+        ),
+    ),
     "requests.api": (
         Operation(
             "GET", "/v2/request/{request_id}/pay", "pay_request", _CALLERS, scope="requests:read",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.ending import end_lost
@@ -14,17 +15,20 @@ from chalicelib.platform.storage import sweeping
 _DUE_PER_SHARD = 60
 _TIME_TO_END, _TIME_PER_RUN = timedelta(seconds=10), timedelta(seconds=40)
 """Of a run: for ending payments that are made no more, and in all."""
+_TIME_FOR_ENERGY = timedelta(seconds=10)
+"""After that: for what is delegated on Tron."""
 
 
 def run_due(services: Services) -> int:
-    """Looks at the batches and the signed payments that are due; returns at how many. One query for each shard.
+    """Looks at the batches and the signed payments that are due, and at delegations on Tron; returns at how many. One
+    query for each shard.
 
     Payments that are made no more end first, whatever the nodes do. Then each network has its share of the time, and
     one whose share was too short has what the others left; a network that does not answer is left for a later run.
     Raises SweepIncomplete after a failure.
     """
     now = services.clock()
-    batch_ids, payment_ids = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
+    batch_ids, payment_ids, wallets = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     by_network = dict[str, tuple[list[str], list[str]]]()
     for batch in store.batches(services.store, batch_ids):
         by_network.setdefault(batch.network, ([], []))[0].append(batch.batch_id)
@@ -33,10 +37,20 @@ def run_due(services: Services) -> int:
             by_network.setdefault(payment.network, ([], []))[1].append(payment.payment_id)
         cut = _in_turn(services, sweep, now, by_network)
         cut = _in_turn(services, sweep, now, {each: by_network[each] for each in cut})
+        looked_at = sweep.run(partial(_look_at_delegations, services), wallets)
     if cut:
         services.log.warning("sweep stopped before its end")
         put_off(services, [each for network in cut for each in still_due(services, by_network[network][1])], None)
-    return len(batch_ids) + len(payment_ids)
+    return len(batch_ids) + len(payment_ids) + looked_at
+
+
+def _look_at_delegations(services: Services, wallets: Sequence[str]) -> int:
+    """Looks at the delegations of wallets on Tron; returns at how many."""
+    if not wallets:
+        return 0
+    from chalicelib.gasless.energy import running as energy_running  # most deployments have no stake
+
+    return energy_running.look_at_each(services, wallets, services.clock() + _TIME_FOR_ENERGY)
 
 
 def _still_wanted(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from chalicelib.gasless.energy.records import EnergyDelegation
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import LinkAnnouncements
@@ -47,10 +48,10 @@ def batch(store: Store, batch_id: str) -> GaslessBatch | None:
     return store.get(GaslessBatch, GaslessBatch.KEY.of(batch_id=batch_id))
 
 
-def due(store: Store, now: datetime, limit: int, first_shard: int) -> tuple[list[str], list[str]]:
-    """The ids of the batches and of the payments that are due, at most `limit` of each of the eight shards. One query
-    for each."""
+def due(store: Store, now: datetime, limit: int, first_shard: int) -> tuple[list[str], list[str], list[str]]:
+    """The ids of the batches and of the payments, and the wallets of the delegations on Tron, that are due, at most
+    `limit` of each of the eight shards. One query for each."""
     keys = list(store.due(GaslessPayment, now, limit, first_shard))
-    kinds = (GaslessBatch, GaslessPayment)
-    batch_ids, payment_ids = ([key.pk.partition("#")[2] for key in keys if kind.KEY.names(*key[1:])] for kind in kinds)
-    return batch_ids, payment_ids
+    kinds = (GaslessBatch, GaslessPayment, EnergyDelegation)
+    found = [[key.pk.partition("#")[2] for key in keys if kind.KEY.names(*key[1:])] for kind in kinds]
+    return found[0], found[1], found[2]

@@ -16,7 +16,7 @@ _PRICES = ResourcePrices(energy=BaseUnits(100), bandwidth=BaseUnits(1_000), acti
 _USUAL, _HIGH = 64_285, 9_000_000
 
 
-def _quote_of(trx: int, account: AccountResources, energy: int | None) -> ResourceQuote:
+def quote_for(trx: int, account: AccountResources, energy: int | None = _USUAL) -> ResourceQuote:
     """The quote for a wallet of so many TRX, each of whose calls takes so much energy."""
     checkout = with_approvals(pay_one(due_of(ON_TRON)), {})
     steps = plan(_OWNER, checkout, explain("tron", checkout.transactions))
@@ -25,7 +25,7 @@ def _quote_of(trx: int, account: AccountResources, energy: int | None) -> Resour
 
 
 def _scene(trx: int, account: AccountResources, energy: int | None = _USUAL, **metadata: Any) -> Scene:
-    found = _quote_of(trx, account, energy)
+    found = quote_for(trx, account, energy)
     wallet = {"nativeBalance": format_amount(BaseUnits(trx * 10**6), 6), "hasEnoughGas": found.problem is None}
     if found.is_complete:
         wallet["estimatedNetworkFee"] = format_amount(found.burned, 6)

@@ -34,7 +34,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import GASLESS_NETWORK, create_gasless_key, fund_gasless, prepare_relayer
+from infra.local.relayer import GASLESS_NETWORK, create_keys, energy_account, prepare_accounts
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -124,8 +124,7 @@ def running_stack(port: int, fresh: bool, say: Callable[[str], None]) -> Iterato
         }
         os.environ.update(environment)  # for operator commands, which run in this process
         credentials = _credentials()
-        relayer = prepare_relayer(_services(), chains)
-        fund_gasless(_services(), chains)
+        relayer = prepare_accounts(_services(), chains, tron)
         service = _stop_with(parts, _service(port, base_url, environment, pass_fds))
         safe = _prepare(chains, tron, credentials)
         say(f"service at {base_url}")
@@ -149,8 +148,9 @@ def _fill_cloud(cloud: Cloud, nodes: Mapping[str, str]) -> None:
     """Tables and queues, the sender of mails, a key, and the secret with nodes and providers."""
     cloud.apply_template(PREFIX)
     cloud.verify_sender(SENDER)
-    create_gasless_key(cloud.client("kms"), PREFIX)
+    create_keys(cloud.client("kms"), PREFIX)
     secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
+    secrets |= {"tron_energy": f"account={energy_account(cloud.client('kms'), PREFIX)},daily=1000000000"}
     cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
 

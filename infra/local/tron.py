@@ -18,7 +18,7 @@ from infra.local.process import Stoppable
 from infra.local.serving import JsonRequest, JsonResponse, JsonServer
 from infra.local.tron_blocks import Charge, Ledger, TronBlocks
 from infra.local.tron_jsonrpc import ENERGY_PRICE, JsonRpc, block_id_of, revert_data
-from infra.local.tron_resources import ACTIVATION, BANDWIDTH_PRICE, MEMO_FEE, Insufficient, TronResources
+from infra.local.tron_resources import ACTIVATION, BANDWIDTH_PRICE, MEMO_FEE, Insufficient, Refused, TronResources
 from infra.local.tron_transactions import (
     TRANSFER,
     TRIGGER,
@@ -52,6 +52,8 @@ class TronNode(TronBlocks, Stoppable):
     def __init__(self, chain: Chain, port: int | None = None, transactions: Path | None = None) -> None:
         super().__init__(chain, Ledger(transactions))
         self.resources = TronResources(chain)
+        self.permissions = dict[tuple[bytes, int], bytes]()
+        """The keys of permissions that are not the owner's, by account and id: they delegate, and nothing else."""
         self._json_rpc = JsonRpc(self)
         self._server = JsonServer("the Tron node", self._respond, port)
         self.url = self._server.url
@@ -131,6 +133,20 @@ class TronNode(TronBlocks, Stoppable):
 
     def _on_getaccountresource(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         return self.resources.json(address21(parameters["address"]))
+
+    def _on_getcandelegatedmaxsize(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        size = self.resources.delegable(address21(parameters["owner_address"]), int(parameters.get("type") or 0))
+        return {"max_size": size} if size else {}
+
+    def _on_getdelegatedresourcev2(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
+        owner, receiver = (address21(parameters[name]) for name in ("fromAddress", "toAddress"))
+        sun = self.sum_delegated(owner, receiver, solid)
+        if not any(sun):
+            return {}
+        ends = {name: _address_text(each, parameters) for name, each in (("from", owner), ("to", receiver))}
+        names = ("frozen_balance_for_bandwidth", "frozen_balance_for_energy")
+        amounts = {name: each for name, each in zip(names, sun, strict=True) if each}
+        return {"delegatedResource": [{**ends, **amounts}]}
 
     def _on_gettransactionbyid(self, parameters: dict[str, Any], solid: bool) -> dict[str, Any]:
         entry, receipt = self.ledger.find(parameters["value"]), self.receipt(parameters["value"], solid)
@@ -262,7 +278,8 @@ class TronNode(TronBlocks, Stoppable):
     def _execute(self, transaction: Transaction) -> tuple[str, str] | None:
         """Checks a transaction as java-tron does, then executes it; returns (code, message) if it is refused."""
         call, now = transaction.call, self._now()
-        unsigned = transaction.signature_problem()
+        permitted = self.permissions.get((call.owner, call.permission_id))
+        unsigned = transaction.signature_problem(permitted if call.is_delegation else None)
         if unsigned:
             return "SIGERROR", f"Validate signature error: {unsigned}"
         if not self._is_anchored(call):
@@ -283,11 +300,18 @@ class TronNode(TronBlocks, Stoppable):
             missing = f"account [{base58_address(call.owner)}] does not exist"
             return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {missing}"
         try:
+            if call.is_delegation:
+                self.resources.check_delegation(call, is_contract=self._has_code(call.contract))
             charge = self._charge(transaction)
             owner, gas = _hex20(call.owner), charge.gas or _GAS
             self.ledger.send(transaction, charge, lambda: self.chain.send_as(owner, _evm_call(call), gas))
             if call.type == TRANSFER:
                 self.resources.activate(call.contract)
+            if call.is_delegation:
+                self.resources.delegate(call)
+                self.delegations.append(transaction)
+        except Refused as error:
+            return "CONTRACT_VALIDATE_ERROR", f"Contract validate error : {error}"
         except Insufficient:
             return "BANDWITH_ERROR", "Account resource insufficient error."
         except RpcError as error:
@@ -296,6 +320,8 @@ class TronNode(TronBlocks, Stoppable):
 
     def _charge(self, transaction: Transaction) -> Charge:
         """Takes what the transaction needs. A call that fails on the newest state pays for its bandwidth alone."""
+        if transaction.call.is_delegation:
+            return self.resources.charge(transaction, 0)
         if transaction.call.type == TRANSFER:
             is_new = not self.resources.is_active(transaction.call.contract)
             return self.resources.charge(transaction, 0, ACTIVATION if is_new else 0)
@@ -355,6 +381,8 @@ class TronNode(TronBlocks, Stoppable):
 
 
 def _evm_call(call: Call) -> dict[str, str]:
+    if call.is_delegation:  # a transaction to its sender, which has a place in a block and changes nothing
+        return {"to": _hex20(call.owner), "data": "0x", "value": "0x0"}
     return {"to": _hex20(call.contract), "data": "0x" + call.data.hex(), "value": hex(call.call_value)}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.local.chain import Chain
-from infra.local.tron_transactions import Call, Transaction
+from infra.local.tron_transactions import DELEGATE, Call, Transaction
 
 SOLID_AFTER = 2
 
@@ -70,6 +70,7 @@ class TronBlocks:
 
     def __init__(self, chain: Chain, ledger: Ledger) -> None:
         self.chain, self.ledger = chain, ledger
+        self.delegations = list[Transaction]()
 
     def head(self, solid: bool = False) -> int:
         newest = int(self.chain.rpc("eth_blockNumber"), 16)
@@ -84,3 +85,12 @@ class TronBlocks:
         entry = self.ledger.find(id)
         receipt: dict[str, Any] | None = entry and self.chain.rpc("eth_getTransactionReceipt", entry[0])
         return None if receipt and int(receipt["blockNumber"], 16) > self.head(solid) else receipt
+
+    def sum_delegated(self, owner: bytes, receiver: bytes, solid: bool = False) -> list[int]:
+        """Returns the sun of bandwidth and of energy that an account delegates, by transactions in (solid) blocks."""
+        sun = [0, 0]
+        for each in self.delegations:
+            call = each.call
+            if (call.owner, call.contract) == (owner, receiver) and self.receipt(each.id, solid):
+                sun[call.resource] += call.call_value if call.type == DELEGATE else -call.call_value
+        return sun

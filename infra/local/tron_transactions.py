@@ -6,9 +6,11 @@ A transaction is protobuf: `Transaction {raw raw_data = 1; repeated bytes signat
 
 and a Contract `1 type (31 TriggerSmartContract), 2 Any {1 type_url, 2 value}, 5 Permission_id`, whose value is
 `1 owner_address, 2 contract_address, 3 call_value, 4 data`. A transfer of TRX is `1 type (1 TransferContract)` with
-`1 owner_address, 2 to_address, 3 amount`, here a call with the recipient as contract and no data. An address has 21
-bytes, the first is 0x41. The id is the SHA-256 of raw; the owner signs the id. Fields that are zero are left out; times
-are milliseconds, amounts sun.
+`1 owner_address, 2 to_address, 3 amount`, here a call with the recipient as contract and no data. What delegates a part
+of a stake, or takes it back, is `1 type (57 DelegateResourceContract, 58 UnDelegateResourceContract)` with `1
+owner_address, 2 resource (0 BANDWIDTH, 1 ENERGY), 3 balance, 4 receiver_address`, here a call as well. An address has
+21 bytes, the first is 0x41. The id is the SHA-256 of raw; the owner signs the id. Fields that are zero are left out;
+times are milliseconds, amounts sun.
 """
 
 import hashlib
@@ -20,9 +22,12 @@ import base58
 
 TRIGGER = "TriggerSmartContract"
 TRANSFER = "TransferContract"
-_TYPES = {TRIGGER: 31, TRANSFER: 1}
+DELEGATE, TAKE_BACK = "DelegateResourceContract", "UnDelegateResourceContract"
+_TYPES = {TRIGGER: 31, TRANSFER: 1, DELEGATE: 57, TAKE_BACK: 58}
 _NAMES = {TRIGGER: ("contract_address", "call_value"), TRANSFER: ("to_address", "amount")}
-"""What the second and the third field are called in JSON."""
+_NAMES |= dict.fromkeys((DELEGATE, TAKE_BACK), ("receiver_address", "balance"))
+"""What the address and the amount of a call are called in JSON."""
+RESOURCES = ("BANDWIDTH", "ENERGY")
 _SIGNATURE_LENGTHS = (65, 68)
 
 
@@ -46,6 +51,17 @@ class Call:
     permission_id: int = 0
     memo: bytes = b""
     type: str = TRIGGER
+    resource: int = 0
+
+    @property
+    def is_delegation(self) -> bool:
+        """Whether it delegates `call_value` sun of a stake, or takes them back."""
+        return self.type in (DELEGATE, TAKE_BACK)
+
+    @property
+    def moved(self) -> int:
+        """The sun that it sends."""
+        return 0 if self.is_delegation else self.call_value
 
     @classmethod
     def of_json(cls, raw_data: Mapping[str, Any]) -> Self:
@@ -69,6 +85,7 @@ class Call:
                 permission_id=int(contract.get("Permission_id", 0)),
                 memo=bytes.fromhex(raw_data.get("data", "")),
                 type=contract["type"],
+                resource=RESOURCES.index(value.get("resource", "BANDWIDTH")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Malformed(f"raw_data: {error!r}") from error
@@ -81,12 +98,13 @@ class Call:
             contract = _fields(outer[11][0])
             types = [name for name, number in _TYPES.items() if contract[1] == [number]]
             if len(outer[11]) != 1 or not types:
-                raise Malformed("only one call of a contract, or one transfer of TRX, is served here")
+                raise Malformed("only one call of a contract, transfer of TRX or delegation is served here")
             value = _fields(_fields(contract[2][0])[2][0])
+            delegates = types[0] in (DELEGATE, TAKE_BACK)
             return cls(
                 owner=value[1][0],
-                contract=value[2][0],
-                data=value.get(4, [b""])[0],
+                contract=value[4 if delegates else 2][0],
+                data=b"" if delegates else value.get(4, [b""])[0],
                 call_value=value.get(3, [0])[0],
                 fee_limit=outer.get(18, [0])[0],
                 ref_block_bytes=outer[1][0],
@@ -96,6 +114,7 @@ class Call:
                 permission_id=contract.get(5, [0])[0],
                 memo=outer.get(10, [b""])[0],
                 type=types[0],
+                resource=value.get(2, [0])[0] if delegates else 0,
             )
         except (KeyError, IndexError, TypeError) as error:
             raise Malformed(f"raw_data: {error!r}") from error
@@ -106,7 +125,10 @@ class Call:
 
     def encode(self) -> bytes:
         """Returns raw_data as bytes."""
-        value = _bytes(1, self.owner) + _bytes(2, self.contract) + _int(3, self.call_value) + _bytes(4, self.data)
+        second, last = _bytes(2, self.contract), _bytes(4, self.data)
+        if self.is_delegation:
+            second, last = _int(2, self.resource), _bytes(4, self.contract)
+        value = _bytes(1, self.owner) + second + _int(3, self.call_value) + last
         any_ = _bytes(1, self._type_url.encode()) + _bytes(2, value)
         contract = _int(1, _TYPES[self.type]) + _bytes(2, any_) + _int(5, self.permission_id)
         head = _bytes(1, self.ref_block_bytes) + _bytes(4, self.ref_block_hash) + _int(8, self.expiration)
@@ -118,6 +140,7 @@ class Call:
         to, amount = _NAMES[self.type]
         value: dict[str, Any] = {"data": self.data.hex()} if self.type == TRIGGER else {}
         value |= {"owner_address": self.owner.hex(), to: self.contract.hex()} | _unless_zero(amount, self.call_value)
+        value |= {"resource": RESOURCES[self.resource]} if self.resource else {}
         contract = {"parameter": {"value": value, "type_url": self._type_url}, "type": self.type}
         return {
             "contract": [contract | _unless_zero("Permission_id", self.permission_id)],
@@ -165,14 +188,15 @@ class Transaction:
         fields = {"visible": False, "txID": self.id, "raw_data": self.call.json(), "raw_data_hex": self.raw.hex()}
         return fields | ({"signature": [each.hex() for each in self.signatures]} if self.signatures else {})
 
-    def signature_problem(self) -> str | None:
-        """Returns None if the only signature is the owner's, else the reason why it is refused."""
+    def signature_problem(self, permitted: bytes | None = None) -> str | None:
+        """Returns None if the only signature is the owner's, else the reason why it is refused. `permitted` is the
+        address of the key that the owner's permission has, where it is another one."""
         if len(self.signatures) != 1:
             return "miss sig or contract" if not self.signatures else "too many signatures"
         (signature,) = self.signatures
         if len(signature) not in _SIGNATURE_LENGTHS:
             return f"Signature size is {len(signature)}"
-        if _signer(bytes.fromhex(self.id), signature) != self.call.owner:
+        if _signer(bytes.fromhex(self.id), signature) != (permitted or self.call.owner):
             return f"{signature.hex()} is not signed by the owner"
         return None
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
+import boto3
 import pytest
 
 from chalicelib.accounts.members import invitations
@@ -13,6 +14,7 @@ from chalicelib.accounts.sign_in import open_sessions
 from chalicelib.base.errors import Unauthorized
 from chalicelib.base.records import Counts
 from chalicelib.base.timestamps import iso
+from chalicelib.gasless.energy.flows import key_address
 from chalicelib.platform.access.audit.records import Actor, AuditEntry
 from chalicelib.platform.access.credentials.records import ApiKey, ClientId, CredentialStatus
 from chalicelib.platform.access.credentials.rules import credential_hash
@@ -29,7 +31,7 @@ from tests.fakes.offramps import store_order
 from tests.fakes.payouts import store_payouts
 from tests.fakes.requests import store_request
 from tests.fakes.wallets import evm_wallet
-from tests.fakes.world import PlainSigningKeys, World, dynamodb_of_moto, in_process_aws
+from tests.fakes.world import PREFIX, PlainSigningKeys, World, dynamodb_of_moto, in_process_aws
 from tests.support.patience import patience
 from tests.support.running import restart, running
 
@@ -306,9 +308,11 @@ def test_it_gives_records_their_places_in_lists_that_are_new(run: Run, services:
 
 
 def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
+    boto3.client("secretsmanager").create_secret(Name=f"{PREFIX}-rpc-urls", SecretString="{}")
     assert run("relayer") == (0, "RELAYER_KEYS names no network.", "")
     with in_process_aws() as client:
         world = World(client, relayer_keys={"sepolia": "secret", "base": "secret"})
+        world.services.secrets.tron_energy = "account=TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY,daily=1,key=secret"
         world.chain.mempool.balance = 15 * 10**17
         account, token = PlainSigningKeys.address, "0x" + "22" * 20
         world.services.store.write(HoldingsTotal("sepolia", account, token, Counts({"held": 12_500_000})))
@@ -317,4 +321,6 @@ def test_it_shows_the_services_own_account_on_each_network(run: Run) -> None:
         f"sepolia       {account}  balance 1.5  next nonce 0  open 0",
         f"              holds 12500000 base units of {token} for others",
         f"base          {account}  balance unknown: no node answered  next nonce unknown  open 0",
+        "tron          TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY  its stake is delegated by the key of "
+        f"{key_address(world.services)}",
     ]

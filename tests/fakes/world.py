@@ -180,6 +180,7 @@ class PlainSecrets:
 
     compliance_webhook_secret = SECRET
     gasless_networks: str | None = None
+    tron_energy: str | None = None
 
     def encrypt(self, text: str, owner: str) -> str:
         aws_calls.record_call("kms:Encrypt", f"secrets {owner}")

@@ -18,6 +18,8 @@ FOR_PAYERS = {
     ("POST", "/v2/secure-payments/{token}/intent"),
     ("POST", "/v2/secure-payments/{token}/signing"),
     ("DELETE", "/v2/secure-payments/{token}/signing"),
+    ("POST", "/v2/secure-payments/{token}/gasless/{payment_id}"),
+    ("GET", "/v2/secure-payments/{token}/gasless/{payment_id}"),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"),
     ("POST", "/v2/test/pay/{token}"),
 }

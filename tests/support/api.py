@@ -21,6 +21,9 @@ from tests.support.light_passwords import light_passwords
 from tests.support.node import Node
 from tests.support.running import restart, run_on, running, serving
 
+STAKE = "account=TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY,daily=10000000,key=secret"
+"""On Tron, which gives wallets energy."""
+
 
 @cache
 def moto_client(service: str) -> Any:
@@ -35,7 +38,7 @@ def create_cloud(rpc_urls: dict[str, str]) -> None:
     kms = moto_client("kms")
     key = kms.create_key()["KeyMetadata"]["KeyId"]
     kms.create_alias(AliasName=f"alias/{PREFIX}-secrets", TargetKeyId=key)
-    secrets = {"rpc-urls": json.dumps({**rpc_urls, "gasless_networks": "mainnet"}), "relayer-key": "11" * 32}
+    secrets = {"rpc-urls": json.dumps({**rpc_urls, "gasless_networks": "mainnet", "tron_energy": STAKE}), "relayer-key": "11" * 32}
     for name, text in secrets.items():
         moto_client("secretsmanager").create_secret(Name=f"{PREFIX}-{name}", SecretString=text)
 

@@ -21,6 +21,7 @@ from chalicelib.chains.calldata.checkout import pay_one
 from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
 from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.catalogue.tokens import token_with_id
+from chalicelib.chains.nodes.readings import Delegated
 from chalicelib.checkout.announcements import flows as announcements
 from chalicelib.checkout.flows import signable_transactions
 from chalicelib.commerce.core.records import OperationKind
@@ -28,6 +29,8 @@ from chalicelib.crosschain.service.payment_intents.rules import Wish, offer_inte
 from chalicelib.crosschain.service.router import flows as router
 from chalicelib.crosschain.service.router.rules import Purpose, Wanted
 from chalicelib.gasless import rules as gasless_rules
+from chalicelib.gasless.energy import rules as energy_rules
+from chalicelib.gasless.energy import store as energy_store
 from chalicelib.offramp.payers.records import Payer
 from chalicelib.payments.announcements.admission import Announcement
 from chalicelib.payments.archive import store as archive_store
@@ -348,6 +351,17 @@ def tron_signed(owner: Tenant, way: Way) -> dict[str, Any]:
     return {"signedTransaction": signed_call(wallet, payment.to, payment.data)}
 
 
+def with_energy(owner: Tenant, way: Way) -> dict[str, Any]:
+    """A wallet that has energy for the link of the example already."""
+    services, wallet = running(), tron_wallet(owner.name).address
+    link, now = owner.tron_token(), services.clock()
+    wish = energy_rules.Wish(wallet, owner.account_id, link, 142_000, 886)
+    amounts = Delegated(1_800_000_000_000, BaseUnits(14_200_000_000), BaseUnits(591_000_000))
+    known = energy_store.delegation(services.store, wallet)
+    services.store.write(energy_rules.begin(wish, wallet, amounts, (), known, now))
+    return {"wallet": wallet}
+
+
 def offered_intent(owner: Tenant, way: Way) -> str:
     """A payment intent for a request in USDC on base, to be paid from mainnet; the same one for its path and body."""
     services, token = running(), USDC_BASE
@@ -528,6 +542,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
     ),
     ("POST", "/v2/secure-payments/{token}/tron/broadcast"): example(
         {"token": of_owner(Tenant.tron_token)}, body=tron_signed
+    ),
+    ("POST", "/v2/secure-payments/{token}/tron/energy"): example(
+        {"token": of_owner(Tenant.tron_token)}, body=with_energy
     ),
     ("POST", "/v2/secure-payments/multicall-payouts"): example(
         body=lambda owner, way: {"childTokens": payout_tokens(owner, way)}, others=(400,)

@@ -21,7 +21,9 @@ ENERGY_PRICE = 100
 _PARAMETERS = {"getTransactionFee": 1000, "getEnergyFee": ENERGY_PRICE, "getCreateAccountFee": 100_000}
 _PARAMETERS |= {"getCreateNewAccountFeeInSystemContract": 1_000_000}
 _PARAMETERS |= {"getMemoFee": 1_000_000, "getMultiSignFee": 1_000_000}
-_RESOURCES = {"freeNetLimit": 600, "TotalEnergyLimit": 180_000_000_000}
+_RESOURCES = {"freeNetLimit": 600, "TotalEnergyLimit": 180_000_000_000, "TotalEnergyWeight": 18_000_000_000}
+_RESOURCES |= {"TotalNetLimit": 43_200_000_000, "TotalNetWeight": 28_800_000_000}
+_BLOCK = {"blockID": "00" * 32, "block_header": {"raw_data": {"number": 1, "timestamp": 1_800_000_000_000}}}
 
 
 @dataclass
@@ -100,6 +102,10 @@ class Node:
             ).encode()
         if path == "/wallet/getaccountresource":
             return json.dumps({**_RESOURCES, **self.resources}).encode()
+        if path == "/wallet/getcandelegatedmaxsize":
+            return json.dumps({"max_size": 10**15}).encode()
+        if path == "/wallet/getnowblock":
+            return json.dumps(_BLOCK).encode()
         if path in ("/wallet/gettransactionbyid", "/wallet/gettransactionfrompending"):
             return json.dumps(self.found.get(path, {})).encode()
         assert path == "/wallet/broadcasthex"

@@ -1,10 +1,13 @@
-"""Tron transactions in the form that wallets sign: the protobuf `Transaction.raw` with one TriggerSmartContract.
+"""Tron transactions in the form that is signed: the protobuf `Transaction.raw` with one contract.
+
+That is a TriggerSmartContract, or one that delegates energy or bandwidth of a stake, or takes it back.
 
     raw             1 ref_block_bytes | 4 ref_block_hash | 8 expiration | 10 memo | 11 contract | 14 timestamp
                     18 fee_limit
-    contract        1 type: 31 | 2 Any | 5 permission id
-    Any             1 type URL | 2 trigger
+    contract        1 type: 31, 57 to delegate, 58 to take back | 2 Any | 5 permission id
+    Any             1 type URL | 2 trigger or delegation
     trigger         1 owner | 2 contract | 3 call_value | 4 data          addresses: 0x41 and 20 bytes
+    delegation      1 owner | 2 resource | 3 balance | 4 receiver         never locked (5 lock, 6 lock_period)
     Transaction     1 raw | 2 signature, each 65 bytes
 
 Fields that are 0 or empty are left out. The transaction's id is the SHA-256 of raw, and is what wallets sign.
@@ -12,6 +15,7 @@ Fields that are 0 or empty are left out. The transaction's id is the SHA-256 of 
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.frozen import frozen
@@ -25,8 +29,13 @@ PAYMENT_FEE_LIMIT = 300_000_000
 RESULT_BYTES = 64
 """What the network adds to a transaction's bytes when it charges bandwidth: it reserves them for the result."""
 
-_TRIGGER = 31
-_TYPE_URL = b"type.googleapis.com/protocol.TriggerSmartContract"
+_TRIGGER, _DELEGATE, _TAKE_BACK = 31, 57, 58
+_TYPE_URL = b"type.googleapis.com/protocol."
+_NAMES = {
+    _TRIGGER: b"TriggerSmartContract",
+    _DELEGATE: b"DelegateResourceContract",
+    _TAKE_BACK: b"UnDelegateResourceContract",
+}
 _PREFIX = b"\x41"
 _BYTES, _NUMBER = 2, 0
 _A_TIME = 1_800_000_000_000
@@ -53,6 +62,31 @@ class TronTransaction:
     memo: bytes = b""
 
 
+class Resource(IntEnum):
+    """What a stake gives, by its number in protobuf."""
+
+    BANDWIDTH = 0
+    ENERGY = 1
+
+
+@frozen
+class Delegation:
+    """What a stake gives, delegated to a receiver or taken back from it, to sign. Addresses in base58, `balance` is the
+    part of the stake in sun, times in milliseconds; the rest as of TronTransaction. It can be taken back at any time.
+    """
+
+    owner: str
+    receiver: str
+    resource: Resource
+    balance: int
+    takes_back: bool
+    expiration: int
+    ref_block_bytes: bytes
+    ref_block_hash: bytes
+    timestamp: int
+    permission_id: int = 0
+
+
 def encode_raw(transaction: TronTransaction) -> bytes:
     """The bytes to hash and sign (`raw_data_hex` of tronweb). Raises ValueError for numbers out of range."""
     trigger = b"".join(
@@ -63,19 +97,20 @@ def encode_raw(transaction: TronTransaction) -> bytes:
             _bytes(4, bytes.fromhex(transaction.data.removeprefix("0x"))),
         )
     )
-    parameter = _bytes(1, _TYPE_URL) + _bytes(2, trigger)
-    contract = _number(1, _TRIGGER) + _bytes(2, parameter) + _number(5, transaction.permission_id)
-    return b"".join(
+    return _raw(transaction, _TRIGGER, trigger, transaction.memo, transaction.fee_limit)
+
+
+def encode_delegation(delegation: Delegation) -> bytes:
+    """The bytes to hash and sign. Raises ValueError for numbers out of range."""
+    value = b"".join(
         (
-            _bytes(1, transaction.ref_block_bytes),
-            _bytes(4, transaction.ref_block_hash),
-            _number(8, transaction.expiration),
-            _bytes(10, transaction.memo),
-            _bytes(11, contract),
-            _number(14, transaction.timestamp),
-            _number(18, transaction.fee_limit),
+            _bytes(1, _PREFIX + address_bytes(delegation.owner)),
+            _number(2, delegation.resource),
+            _number(3, delegation.balance),
+            _bytes(4, _PREFIX + address_bytes(delegation.receiver)),
         )
     )
+    return _raw(delegation, _TAKE_BACK if delegation.takes_back else _DELEGATE, value)
 
 
 def decode_raw(raw: bytes) -> TronTransaction:
@@ -139,6 +174,23 @@ def bandwidth_of(owner: str, call: Transaction, fee_limit: int) -> int:
         timestamp=_A_TIME,
     )
     return len(encode_signed_transaction(encode_raw(made), [bytes(SIGNATURE_BYTES)])) + RESULT_BYTES
+
+
+def _raw(made: TronTransaction | Delegation, kind: int, value: bytes, memo: bytes = b"", fee_limit: int = 0) -> bytes:
+    """The raw bytes of a transaction with one contract of a kind, which is `value`."""
+    parameter = _bytes(1, _TYPE_URL + _NAMES[kind]) + _bytes(2, value)
+    contract = _number(1, kind) + _bytes(2, parameter) + _number(5, made.permission_id)
+    return b"".join(
+        (
+            _bytes(1, made.ref_block_bytes),
+            _bytes(4, made.ref_block_hash),
+            _number(8, made.expiration),
+            _bytes(10, memo),
+            _bytes(11, contract),
+            _number(14, made.timestamp),
+            _number(18, fee_limit),
+        )
+    )
 
 
 def _varint(value: int) -> bytes:

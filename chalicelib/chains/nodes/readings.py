@@ -172,6 +172,45 @@ class AccountResources:
 
 
 @frozen
+class ResourceTotals:
+    """What all stakes on Tron give in a day for one resource: `limit` units for `weight` TRX."""
+
+    limit: int
+    weight: int
+
+
+@frozen
+class Stake:
+    """The part of an account's stake that can be delegated now, in sun, for energy and for bandwidth; and what stakes
+    give."""
+
+    energy: BaseUnits
+    bandwidth: BaseUnits
+    energy_totals: ResourceTotals
+    bandwidth_totals: ResourceTotals
+
+
+@frozen
+class Delegated:
+    """What an account delegates to another one after a solid block of Tron, in sun; `time` is that of the block, in
+    milliseconds."""
+
+    time: int
+    energy: BaseUnits = BaseUnits(0)
+    bandwidth: BaseUnits = BaseUnits(0)
+
+
+@frozen
+class ReferenceBlock:
+    """The newest block of Tron, as transactions refer to it: 2 bytes of its number, 8 of its hash; and its time in
+    milliseconds."""
+
+    ref_block_bytes: bytes
+    ref_block_hash: bytes
+    time: int
+
+
+@frozen
 class CallEnergy:
     """What a call takes on the newest state, in units of energy; `penalty` is the part of it that is charged because
     the contract is used so much (the dynamic energy model)."""

@@ -23,6 +23,7 @@ from chalicelib.chains.nodes.history.full_blocks import LogFilter
 from chalicelib.chains.nodes.history.log_ranges import BlockPayments, RangeReading
 from chalicelib.chains.nodes.history.logs import BlockRange, Checkpoint
 from chalicelib.chains.nodes.readings import CallEnergy, ResourceReading
+from chalicelib.chains.nodes.resources import delegations
 from chalicelib.chains.nodes.resources import reading as resources
 from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.http_client import HttpClient
@@ -159,6 +160,9 @@ class TronChain:
 
     sent_transaction = jsonrpc.on_node(sent.read_sent_transaction)
     has_transaction = jsonrpc.on_node(resources.has_transaction)
+    read_stake = jsonrpc.on_node(delegations.read_stake)
+    read_delegated = jsonrpc.on_node(delegations.read_delegated)
+    read_reference_block = jsonrpc.on_node(delegations.read_reference_block)
 
     def _energy_of(self, sender: str, transaction: Transaction) -> CallEnergy | None:
         """None if the call fails on the newest state, or nobody can say whether it does."""

@@ -4,7 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from chalicelib.base.timestamps import iso
 from chalicelib.checkout.resources.rules import OutOfEnergy, ResourceQuote, StepQuote, advice
+from chalicelib.gasless.energy.records import EnergyDelegation
+from chalicelib.gasless.energy.rules import SHOWN_SHORTER
 from chalicelib.platform.http.errors import details_of
 from chalicelib.platform.http.fields import form
 from chalicelib.platform.http.schemas import Output
@@ -20,6 +23,14 @@ class StepResources(Output):
     energyBurned: str = Field(description="For the energy that the wallet does not have")
     bandwidthBurned: str = Field(description="For the bandwidth that it does not have")
     fees: str = Field(description="For a memo, and for more than one signature")
+
+
+class DelegationAnswer(Output):
+    """What the service delegates to the wallet for this payment, and takes back afterwards."""
+
+    energy: int = Field(description="In units")
+    bandwidth: int = Field(description="In bytes")
+    expiresAt: str = Field(description="By when a block is to have the payment, in ISO 8601; soon after it ends")
 
 
 class ResourcesAnswer(Output):
@@ -39,10 +50,18 @@ class ResourcesAnswer(Output):
     activationPrice: str | None = Field(None, description="Of a new account, paid by who sends it TRX")
     memoPrice: str | None = Field(None, description="Of a memo, if the wallet adds one")
     signaturesPrice: str | None = Field(None, description="Of more than one signature, if the account needs several")
+    delegation: DelegationAnswer | None = Field(
+        None, description="What the service delegates for it; once a block has it, it is part of what the wallet has"
+    )
+    mayDelegate: bool | None = Field(
+        None, description="Of a link: the service may delegate what is lacking (`POST .../tron/energy`)"
+    )
     steps: list[StepResources] = Field(description="Of each of `transactions`")
 
 
-def resources_answer(quote: ResourceQuote) -> ResourcesAnswer:
+def resources_answer(
+    quote: ResourceQuote, delegation: EnergyDelegation | None = None, *, may_delegate: bool = False
+) -> ResourcesAnswer:
     problem: dict[str, Any] = {}
     if quote.problem is not None:
         problem = {"problem": quote.problem.value, "advice": advice(quote)}
@@ -62,8 +81,16 @@ def resources_answer(quote: ResourceQuote) -> ResourcesAnswer:
         }
     if quote.is_complete:
         facts |= {"burned": str(quote.burned), "missing": str(quote.missing)}
+    if delegation is not None:
+        facts["delegation"] = delegation_answer(delegation)
+    elif may_delegate:
+        facts["mayDelegate"] = True
     steps = [_step(each) for each in quote.steps]
     return ResourcesAnswer(canPay=quote.problem is None, steps=steps, **problem, **facts)
+
+
+def delegation_answer(made: EnergyDelegation) -> DelegationAnswer:
+    return DelegationAnswer(energy=made.energy, bandwidth=made.bandwidth, expiresAt=iso(made.until - SHOWN_SHORTER))
 
 
 def _step(step: StepQuote) -> StepResources:

@@ -107,7 +107,9 @@ def steps_facts(prepared: Prepared) -> dict[str, Any]:
         "explanation": [transactions.explanation_answer(each) for each in prepared.explanations],
     }
     if prepared.resources is not None:
-        facts["resources"] = resources_answer(prepared.resources)
+        facts["resources"] = resources_answer(
+            prepared.resources, prepared.delegation, may_delegate=prepared.may_delegate
+        )
     if prepared.on_tron:
         facts["approvalFeeLimit"] = str(APPROVAL_FEE_LIMIT)
         facts["paymentFeeLimit"] = str(prepared.checkout.fee_limit)

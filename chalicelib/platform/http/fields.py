@@ -43,6 +43,8 @@ def form(pattern: str | None = None, format: str | None = None, **keywords: Any)
 EvmAddress = Annotated[str, form(f"^{_HEX_ADDRESS}$", "evm-address")]
 """In one case, or with the upper and lower case of EIP-55."""
 EvmRecipient = Annotated[str, form(f"^{_NOT_ZERO}{_HEX_ADDRESS}$", "evm-address")]
+TronAddress = Annotated[str, form(f"^{_TRON_ADDRESS}$", "wallet-address")]
+"""In base58 with its checksum."""
 Address = Annotated[str, form(f"^({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-address")]
 """An EVM address, or one of Tron in base58 with its checksum."""
 Recipient = Annotated[str, form(f"^{_NOT_ZERO}({_HEX_ADDRESS}|{_TRON_ADDRESS})$", "wallet-address")]

@@ -5,6 +5,7 @@ from typing import Protocol
 from chalicelib.base.errors import BadRequest
 from chalicelib.base.signatures import Signature
 from chalicelib.platform.services import Services
+from chalicelib.platform.storage.secrets import SigningKeys
 from chalicelib.relayer.records import Role
 
 
@@ -42,13 +43,13 @@ def signer_of(services: Services, network: str, role: Role = Role.SERVICE) -> Si
     if not has_signer(services, network, role):
         raise NoRelayer(network, role)
     keys = services.signing_keys if role is Role.SERVICE else services.signing_keys.with_name(f"{role.value}-{network}")
-    if services.settings.relayer_keys[network] == "kms":
-        from chalicelib.relayer.keys.kms import KmsSigner
+    return _signer(services.settings.relayer_keys[network], keys)
 
-        return KmsSigner(keys)
-    from chalicelib.relayer.keys.secret import SecretSigner
 
-    return SecretSigner(keys.private_key)
+def tron_signer(services: Services, kind: str) -> Signer:
+    """The signer that delegates what the operator's stake on Tron gives, of a `kind` as in RELAYER_KEYS. Its address is
+    in EIP-55, too."""
+    return _signer(kind, services.signing_keys.with_name("energy-tron"))
 
 
 def signers_of(services: Services, network: str) -> tuple[Signer, ...]:
@@ -58,3 +59,13 @@ def signers_of(services: Services, network: str) -> tuple[Signer, ...]:
 
 def _gasless_networks(services: Services) -> list[str]:
     return [each.strip() for each in (services.secrets.gasless_networks or "").split(",")]
+
+
+def _signer(kind: str, keys: SigningKeys) -> Signer:
+    if kind == "kms":
+        from chalicelib.relayer.keys.kms import KmsSigner
+
+        return KmsSigner(keys)
+    from chalicelib.relayer.keys.secret import SecretSigner
+
+    return SecretSigner(keys.private_key)

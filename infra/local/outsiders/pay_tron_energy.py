@@ -1,6 +1,10 @@
-"""Tron without surprise: a wallet that has USDT alone is told what the network takes, gets that, and pays."""
+"""Tron without surprise: a wallet that has USDT alone is told what the network takes, gets that, and pays.
+
+Another one has energy delegated to it by the service, and burns nothing.
+"""
 
 import secrets
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +15,7 @@ from tron_payer import TronpyPayer, fresh_tron_address
 AMOUNT = "3.2"
 _SUN = 10**6
 _TRANSFER = "a9059cbb"
+_LONGEST_SECONDS = 30
 
 
 def run(demo: Demo) -> None:
@@ -40,6 +45,35 @@ def run(demo: Demo) -> None:
             result.append(f"{burned / _SUN:g} TRX burned, {int(quote['burned']) / _SUN:g} quoted")
         demo.await_deliveries(link["requestIds"])
         demo.read_completed(token, payer.address)
+    _pay_with_energy(demo, rich, currency)
+
+
+def _pay_with_energy(demo: Demo, rich: TronpyPayer, currency: Currency) -> None:
+    """Pays from a wallet that is an account and has no TRX."""
+    payer, payee = TronpyPayer(demo.stack["tron_url"], secrets.token_hex(32)), fresh_tron_address()
+    with demo.steps.step("give another new wallet USDT, and one sun, which creates it"):
+        rich.pay([_transfer(currency, rich, payer.address)])
+        rich.send_trx(payer.address, 1)
+    item = {"amount": AMOUNT, "payee": payee, "invoiceCurrency": CURRENCY, "paymentCurrency": CURRENCY}
+    link = demo.create(f"create a link for {AMOUNT} {currency.symbol}", "", {"requests": [item], "reference": "demo"})
+    token = link["token"]
+    _quote(demo, token, payer, "too_little_trx")
+    with demo.steps.step("have the service delegate what it lacks") as result:
+        given = demo.shop.post_done(f"/v2/secure-payments/{token}/tron/energy", {"wallet": payer.address})
+        result.append(f"{given['energy']:,} energy, {given['bandwidth']} bandwidth, until {given['expiresAt']}")
+    with demo.steps.step("wait for its block") as result:
+        deadline = time.monotonic() + _LONGEST_SECONDS
+        while not (found := demo.shop.calldata(token, payer.address)["metadata"]["resources"])["canPay"]:
+            if time.monotonic() > deadline:
+                raise Failed(str(found["advice"]))
+            time.sleep(1)
+        result.append(f"{int(found['burned']) / _SUN:g} TRX are left to burn")
+    with demo.must_receive(payer.balance, [Expected("payee", payee, currency, Decimal(AMOUNT))]):
+        send(demo, "tronpy", payer, token)
+        demo.await_deliveries(link["requestIds"])
+        demo.read_completed(token, payer.address)
+    if payer.balance(None, payer.address) != 1:
+        raise Failed("TRX were burned")
 
 
 def _quote(demo: Demo, token: str, payer: TronpyPayer, problem: str | None) -> dict[str, Any]:

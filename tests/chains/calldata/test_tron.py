@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tronpy import Tron
 from tronpy.keys import PrivateKey
+from tronpy.providers import HTTPProvider
 
 from chalicelib.base.addresses import address_bytes, tron_address_of
 from chalicelib.base.money import BaseUnits
@@ -18,9 +20,12 @@ from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.calldata.tron import (
     APPROVAL_FEE_LIMIT,
+    Delegation,
+    Resource,
     TronTransaction,
     bandwidth_of,
     decode_raw,
+    encode_delegation,
     encode_raw,
     encode_signed_transaction,
     recover_signer,
@@ -103,6 +108,65 @@ def test_a_call_is_written_as_tronweb_writes_it() -> None:
     ]
     written = [{"raw_data_hex": encode_raw(call).hex(), "txID": tx_id(encode_raw(call))} for call in calls]
     assert run("tron_transactions.js", [as_json(call) for call in calls]) == written
+
+
+def delegations() -> list[Delegation]:
+    """Energy and bandwidth, given and taken back, by the owner's own key and by a permission."""
+    chance = random.Random(7)
+    return [
+        Delegation(
+            owner=OWNER,
+            receiver=tron_address_of(chance.randbytes(20)),
+            resource=Resource(at % 2),
+            balance=chance.choice((10**6, 127 * 10**6, chance.randrange(10**6, 2**53))),
+            takes_back=at % 4 > 1,
+            expiration=CALL.expiration,
+            ref_block_bytes=CALL.ref_block_bytes,
+            ref_block_hash=CALL.ref_block_hash,
+            timestamp=CALL.timestamp,
+            permission_id=chance.choice((0, 2)),
+        )
+        for at in range(40)
+    ]
+
+
+def test_a_delegation_is_written_as_tronweb_builds_it_with_the_fields_of_tronpy() -> None:
+    header = {
+        "ref_block_bytes": CALL.ref_block_bytes.hex(),
+        "ref_block_hash": CALL.ref_block_hash.hex(),
+        "expiration": CALL.expiration,
+        "timestamp": CALL.timestamp,
+    }
+    asked = [
+        {
+            "owner": each.owner,
+            "receiver": each.receiver,
+            "balance": each.balance,
+            "resource": each.resource.name,
+            "takesBack": each.takes_back,
+            "permissionId": each.permission_id,
+            "header": header,
+        }
+        for each in delegations()
+    ]
+    answers, builder = run("tron_delegations.js", asked), Tron(HTTPProvider("http://127.0.0.1:1")).trx
+    for each, built in zip(delegations(), answers, strict=True):
+        raw = encode_delegation(each)
+        assert (raw.hex(), tx_id(raw)) == (built["raw_data_hex"].lower(), built["txID"])
+        make = builder.undelegate_resource if each.takes_back else builder.delegate_resource
+        (contract,) = make(each.owner, each.receiver, each.balance, each.resource.name)._raw_data["contract"]
+        fields = {name: value for name, value in contract["parameter"]["value"].items() if value not in ("BANDWIDTH", False)}
+        assert (contract["type"], fields) == (built["type"], built["value"])
+
+
+def test_a_delegation_is_no_call_that_is_broadcast_and_takes_the_bandwidth_that_the_documents_name() -> None:
+    lengths = set()
+    for each in delegations():
+        raw = encode_delegation(replace(each, balance=21_000 * 10**6, permission_id=0))
+        with pytest.raises(ValueError):
+            decode_raw(raw)
+        lengths.add(len(encode_signed_transaction(raw, [bytes(65)])) + 64)
+    assert lengths == {277, 279, 281}
 
 
 def test_the_bandwidth_of_a_call_is_the_length_of_what_tronweb_signs_and_the_room_for_its_result() -> None:

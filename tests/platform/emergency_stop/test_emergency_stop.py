@@ -35,6 +35,7 @@ SENDING = {
     "activate_recurring",
     "authorize_commerce_payment",
     "broadcast_transaction",
+    "delegate_energy",
     "capture_commerce_payment",
     "charge_commerce_payment",
     "refund_commerce_payment",

@@ -265,6 +265,10 @@ REFUSALS: dict[str, dict[str, str]] = {
         "is not a contract|is not a Safe": "what is on the chain",
         **_ADDRESS,
     },
+    "delegate_energy": {
+        "delegates no energy|Energy is delegated|is the amount|can pay this link": "the link and what the wallet has",
+        **_ADDRESS,
+    },
     "broadcast_transaction": {
         "is not the SHA-256": "a hash",
         "is not a transaction": "a protocol buffer",

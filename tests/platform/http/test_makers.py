@@ -169,7 +169,7 @@ def test_every_operation_that_changes_something_of_an_account_is_named_here() ->
         "create_commerce_payment", "preview_fees", "create_webhook",
     }  # fmt: skip
     paying = {
-        "record_intent", "claim_signing", "end_signing", "broadcast_transaction", "refresh_step_transaction",
+        "record_intent", "claim_signing", "end_signing", "broadcast_transaction", "delegate_energy", "refresh_step_transaction",
         "send_payment_intent", "send_gasless_payment", "send_gasless_payment_of_link", "reclaim_commerce_calldata", "pay_test_link",
     }  # fmt: skip
     calldata = {f"{each}_commerce_calldata" for each in ("authorize", "charge", "capture", "void", "refund")}

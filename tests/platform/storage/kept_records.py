@@ -39,6 +39,8 @@ from chalicelib.crosschain.core.records import BridgeTransfer, Deposit, Returned
 from chalicelib.crosschain.service.payment_intents.records import End, PaymentIntent
 from chalicelib.crosschain.service.payment_intents.records import Stage as PermitStage
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
+from chalicelib.gasless.energy.records import EnergyDelegation, EnergyUse
+from chalicelib.gasless.energy.records import Stage as EnergyStage
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment
 from chalicelib.gasless.records import Stage as GaslessStage
 from chalicelib.mail.records import Choices, Mail, Mailbox, MailKind, MailState
@@ -256,6 +258,21 @@ GASLESS = GaslessPayment(
         nonce="0x" + "ab" * 32,
     ),
     created_at=NOW,
+)
+DELEGATION = EnergyDelegation(
+    wallet="TPL66VK2gCXNCD7EJg9pgJRfqcRazjhUZY",
+    account_id=ACCOUNT,
+    link_token=TOKEN,
+    owner="TVj7RNVHy6thbM7BWdSe9G6gXwKhjhdNZS",
+    energy=200_000,
+    bandwidth=886,
+    energy_stake=BaseUnits(20_000_000_000),
+    bandwidth_stake=BaseUnits(591_000_000),
+    created_at=NOW,
+    until=NOW + HOUR,
+    signed=("0a85", "0a86"),
+    signed_until=1_773_572_400_000,
+    check_at=NOW,
 )
 GASLESS_BATCH = GaslessBatch(
     batch_id="01KJM9CZ2YGASLESSBATCH0000",
@@ -852,6 +869,11 @@ RECORDS: dict[str, Record] = {
         GASLESS, stage=GaslessStage.SIGNED, signature="0x" + "11" * 65, accepted_at=NOW, check_at=NOW
     ),
     "gasless batch": GASLESS_BATCH,
+    "energy of a wallet": DELEGATION,
+    "energy of a wallet, taken back": replace(
+        DELEGATION, stage=EnergyStage.ENDED, unpaid=True, taking_since=NOW, ended_at=NOW, signed=(), check_at=None
+    ),
+    "energy of a day": EnergyUse(ACCOUNT, "2026-11-20", 200_000),
     "payment intent, of a converted amount": replace(
         PAYMENT_INTENT,
         rate=Rate("USD", "USDC-arbitrum-one", BaseUnits(10**30 + 1), BaseUnits(10**30), RateSource.CHAINLINK, NOW),

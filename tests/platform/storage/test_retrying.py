@@ -27,6 +27,7 @@ WITH_LOOPS = {
     "recurring/running.py: _repeat": STEPS,
     "gasless/sending.py: put_off": EACH,
     "mail/changes.py: _tell": EACH,
+    "payments/links/multicalls/flows.py: create": "what it raises says whether an attempt had written a part, which was deleted",
     "payments/links/multicalls/flows.py: find_claimed_tokens": EACH,
     "payments/requests/flows.py: start_reading": EACH,
     "relayer/tracking.py: _close": EACH,

@@ -43,13 +43,13 @@ def read_prices(node: JsonRpcClient) -> ResourcePrices:
     known = {each["key"]: each.get("value", 0) for each in parameters}
     if len(known) != len(parameters):
         raise ValueError("a parameter is there twice")
-    activation = _number(known, "getCreateNewAccountFeeInSystemContract", _HIGHEST_FEE)
+    activation = whole_number(known, "getCreateNewAccountFeeInSystemContract", _HIGHEST_FEE)
     return ResourcePrices(
-        energy=BaseUnits(_number(known, "getEnergyFee", _HIGHEST_PRICE, least=1)),
-        bandwidth=BaseUnits(_number(known, "getTransactionFee", _HIGHEST_PRICE, least=1)),
-        activation=BaseUnits(activation + _number(known, "getCreateAccountFee", _HIGHEST_FEE)),
-        memo=BaseUnits(_number(known, "getMemoFee", _HIGHEST_FEE)),
-        signatures=BaseUnits(_number(known, "getMultiSignFee", _HIGHEST_FEE)),
+        energy=BaseUnits(whole_number(known, "getEnergyFee", _HIGHEST_PRICE, least=1)),
+        bandwidth=BaseUnits(whole_number(known, "getTransactionFee", _HIGHEST_PRICE, least=1)),
+        activation=BaseUnits(activation + whole_number(known, "getCreateAccountFee", _HIGHEST_FEE)),
+        memo=BaseUnits(whole_number(known, "getMemoFee", _HIGHEST_FEE)),
+        signatures=BaseUnits(whole_number(known, "getMultiSignFee", _HIGHEST_FEE)),
     )
 
 
@@ -60,8 +60,8 @@ def read_account(node: JsonRpcClient, address: str) -> AccountResources:
     found = node.post("/wallet/getaccountresource", asked, _LONGEST_RESPONSE)
     if found == {}:
         return AccountResources(is_active=False)
-    total = _number(found, "TotalEnergyLimit", _MOST_ENERGY, least=1)
-    _number(found, "freeNetLimit", _MOST_FREE, least=1)
+    total = whole_number(found, "TotalEnergyLimit", _MOST_ENERGY, least=1)
+    whole_number(found, "freeNetLimit", _MOST_FREE, least=1)
     return AccountResources(
         is_active=True,
         energy=_left(found, "EnergyUsed", "EnergyLimit", total),
@@ -84,16 +84,16 @@ def has_transaction(node: JsonRpcClient, tx_id: str) -> bool:
 
 def call_energy(response: Mapping[str, Any]) -> CallEnergy:
     """The energy in the response to a constant call that succeeds. Raises ValueError or TypeError."""
-    energy = _number(response, "energy_used", _MOST_OF_CALL, least=LEAST_ENERGY)
-    return CallEnergy(energy, _number(response, "energy_penalty", energy))
+    energy = whole_number(response, "energy_used", _MOST_OF_CALL, least=LEAST_ENERGY)
+    return CallEnergy(energy, whole_number(response, "energy_penalty", energy))
 
 
 def _left(fields: Mapping[str, Any], used: str, limit: str, most: int) -> int:
     """What is left of a limit; more than it can be used where a stake has shrunk."""
-    return max(_number(fields, limit, most) - _number(fields, used, _MOST_ENERGY), 0)
+    return max(whole_number(fields, limit, most) - whole_number(fields, used, _MOST_ENERGY), 0)
 
 
-def _number(fields: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:
+def whole_number(fields: Mapping[str, Any], name: str, most: int, least: int = 0) -> int:
     """A whole number from `least` to `most`; one that is left out is 0."""
     value = fields.get(name, 0)
     if type(value) is not int or not least <= value <= most:
