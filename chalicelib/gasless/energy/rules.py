@@ -52,7 +52,7 @@ class EnergySetting:
 
 
 def parse_setting(text: str) -> EnergySetting:
-    """The setting in the entry `tron_energy`, such as `account=T...,daily=10000000`. Raises ValueError, LookupError or
+    """The setting in the entry `tron_energy`, such as `account=T...,daily=5000000`. Raises ValueError, LookupError or
     BadRequest."""
     values = dict(each.strip().split("=") for each in text.split(","))
     daily, key = int(values.pop("daily")), values.pop("key", "kms")
