@@ -102,7 +102,10 @@ def why_refused(payable: Payable) -> str | None:
     if link is not None and (link.payment_type is not PaymentType.SINGLE or link.flow is Flow.PAY):
         return "Only a link of one payment that is not a payout is paid without gas: pay it with transactions"
     if payable.commerce is not None:
-        return "A commerce payment is paid into its escrow, and not without gas: pay it with transactions"
+        return (
+            "A commerce payment goes into its escrow: without gas its payer signs signatures.erc3009, which the "
+            "creation with buyerAddress returns and authorize takes; else pay it with transactions"
+        )
     (request,) = payable.requests
     token = currency_of(request)
     if request.recurring_payment_id is not None or request.is_crypto_to_fiat:
@@ -264,8 +267,9 @@ def choose_payments(
     payments: Sequence[GaslessPayment], chance: int, alone: Collection[str] = ()
 ) -> tuple[GaslessPayment, ...]:
     """The payments of one network that the next batch makes: of one account, chosen by `chance`, those that can be made
-    together, or one that cannot. That is one that was reverted, or whose payer is among those that are `alone`, or has
-    code, which may decide otherwise by then. Of each kind the one that has waited longest is the first.
+    together, one of each payer, who may not have what two take; or one that cannot. That is one that was reverted, or
+    whose payer is among those that are `alone`, or has code, which may decide otherwise by then. Of each kind the one
+    that has waited longest is the first.
 
     There is one batch in a minute, and a payment has fifteen. By chance an account's payments are not held up by those
     of another one, nor those that go together by others, nor those of requests that the account has created by those
@@ -282,12 +286,24 @@ def choose_payments(
     is_single, is_public = sorted(kinds)[turn % len(kinds)]
     if is_single:
         return (kinds[is_single, is_public][0],)
-    found, size = list[GaslessPayment](), 0
+    found, size = dict[str, GaslessPayment](), 0
     for each in (*kinds[False, is_public], *kinds.get((False, not is_public), ())):
-        if size + size_of(each) <= _BATCH_BYTES:
-            found.append(each)
+        if each.payer not in found and size + size_of(each) <= _BATCH_BYTES:
+            found[each.payer] = each
             size += size_of(each)
-    return tuple(found[:MOST_IN_BATCH])
+    return tuple(found.values())[:MOST_IN_BATCH]
+
+
+def afford(payments: Sequence[GaslessPayment], gas: int) -> Sequence[GaslessPayment]:
+    """As many of a batch's first payments as so much gas is enough for; none if it is not enough for one."""
+    while payments and most_gas(payments) > gas:
+        payments = payments[:-1]
+    return payments
+
+
+def most_price(reading: AccountReading) -> int:
+    """The highest price of gas that a batch is run with: the base fee may double while it is, as the relayer has it."""
+    return 2 * reading.base_fee + reading.tip
 
 
 def put_off(payment: GaslessPayment, reason: str | None, now: datetime) -> GaslessPayment:

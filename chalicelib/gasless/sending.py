@@ -127,7 +127,10 @@ def _begin_batch(
         if services.clock() >= until:
             return False
         chosen = rules.choose_payments(ready, int.from_bytes(services.entropy(4)), alone)
-        wanted = _those_that_succeed(services, sender, chosen, approved, reading, until)
+        if paid_for := rules.afford(chosen, reading.least_balance // rules.most_price(reading)):
+            wanted = _those_that_succeed(services, sender, paid_for, approved, reading, until)
+        else:  # to a node they would fail
+            put_off(services, chosen, f"the service's account on {network} cannot pay for the gas")
         ready = [each for each in ready if each not in chosen]
     if not wanted:
         return True
@@ -149,8 +152,8 @@ def _those_that_succeed(
     reading: AccountReading,
     until: datetime,
 ) -> Sequence[GaslessPayment]:
-    """The payments that succeed alone, as far as they succeed together; else the first of them. None is run
-    `until` then, but for the first.
+    """The payments that succeed alone, as many of the first as succeed together, in halves. None is run `until` then,
+    but for the first.
 
     One that fails alone is given up, once nodes have had time to know what its payer had when they signed.
     """
@@ -165,8 +168,8 @@ def _those_that_succeed(
             end_lost(services, each.payment_id, step.reason or "the payment would be reverted")
         else:
             put_off(services, [each], step.reason)
-    if len(wanted) > 1 and not _run(services, sender, wanted, approved, reading).success:
-        return wanted[:1]
+    while len(wanted) > 1 and not _run(services, sender, wanted, approved, reading).success:
+        wanted = wanted[: len(wanted) // 2 if services.clock() < until else 1]
     return wanted
 
 
@@ -178,7 +181,7 @@ def _run(
     reading: AccountReading,
 ) -> StepResult:
     """What a batch would lead to, as its call would be made, if the nodes agree on it. One request to each."""
-    made, price = rules.transaction_of(sender, payments, approved), reading.base_fee + reading.tip
+    made, price = rules.transaction_of(sender, payments, approved), rules.most_price(reading)
     chain, most = services.chains.evm(payments[0].network), rules.most_gas(payments)
     return combine_answers(
         chain, lambda node: node.run_as_sent(sender, made, most, price, reading.tip), agree_on_step

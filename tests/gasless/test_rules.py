@@ -43,9 +43,12 @@ def payment(number: int = 0, sender: str = SENDER, **changes: Any) -> GaslessPay
     return replace(rules.offer_payment(wish, now), **changes)
 
 
-def signed(number: int, length: int = 65, **changes: Any) -> GaslessPayment:
+def signed(number: int, length: int = 65, payer: int | None = None, **changes: Any) -> GaslessPayment:
+    """Each of a payer of its own, unless one is named."""
     made = payment(number)
-    return replace(rules.accept_payment(made, bytes(length), False, made.created_at), **changes)
+    by = replace(made.authorization, payer=f"0x{number if payer is None else payer:040x}")
+    accepted = rules.accept_payment(replace(made, authorization=by), bytes(length), False, made.created_at)
+    return replace(accepted, **changes)
 
 
 def test_what_is_signed_is_the_sum_of_amount_fee_and_network_fee() -> None:
@@ -204,7 +207,6 @@ def test_a_batch_is_of_one_account_and_of_at_most_twenty_payments_that_fit() -> 
 def test_what_is_made_alone_has_half_of_the_batches_of_its_account_however_many_there_are(change: dict[str, Any]) -> None:
     alone = [replace(signed(each), **change) for each in range(60)]
     waiting, payers = [signed(each) for each in range(60, 64)], () if change else {each.payer for each in alone}
-    waiting = waiting if change else [_of_another_payer(each) for each in waiting]
     chosen = [rules.choose_payments([*waiting, *alone], chance, payers) for chance in range(100)]
     assert chosen.count(tuple(waiting)) == chosen.count((alone[0],)) == 50
     assert {rules.choose_payments(waiting, chance, payers) for chance in range(4)} == {tuple(waiting)}
@@ -225,15 +227,25 @@ def test_payments_of_requests_that_anybody_can_create_leave_the_others_of_their_
         assert {len(each) for each in chosen} == {20}, "those that go together fill the batch"
 
 
-def _of_another_payer(payment: GaslessPayment) -> GaslessPayment:
-    return replace(payment, authorization=replace(payment.authorization, payer="0x" + "0d" * 20))
-
-
 def test_each_account_has_the_same_share_of_the_batches_however_many_payments_it_has() -> None:
     flood = [replace(signed(each), account_id="flood", runs_code=True) for each in range(200)]
     few = [signed(each) for each in range(200, 203)]
     chosen = [rules.choose_payments([*flood, *few], chance) for chance in range(100)]
     assert chosen.count((flood[0],)) == chosen.count(tuple(few)) == 50
+
+
+def test_a_batch_has_one_payment_of_each_payer_who_may_not_have_what_two_take() -> None:
+    twice = [signed(each, payer=7) for each in range(7)]
+    others = [signed(each) for each in range(10, 13)]
+    assert rules.choose_payments([*twice, *others], 0) == (twice[0], *others)
+
+
+def test_a_batch_is_no_larger_than_the_account_can_pay_the_gas_of() -> None:
+    batch = [signed(each) for each in range(4)]
+    for number in range(5):
+        enough = rules.most_gas(batch[:number]) if number else 0
+        assert rules.afford(batch, enough) == batch[:number]
+        assert rules.afford(batch, rules.most_gas(batch[: number + 1]) - 1) == batch[: min(number, 3)]
 
 
 def test_one_that_was_tried_without_success_comes_after_those_that_were_not() -> None:

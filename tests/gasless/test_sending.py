@@ -79,6 +79,35 @@ def test_a_payment_that_fails_when_it_is_run_takes_the_batch_of_no_other_one(see
     assert (gasless.load(failing).stage, gasless.load(made).stage) == (Stage.SIGNED, Stage.SENDING)
 
 
+def test_of_payments_that_fail_together_alone_as_many_are_made_as_succeed_together() -> None:
+    gasless, wallets = Gasless(), [f"0x{each:040x}" for each in range(100, 108)]
+    gasless.delegations = 1
+    made, run = [], gasless.chain.mempool.dry_run
+    for each in wallets:
+        gasless.state.balances[each] = HAD
+        request = store_request(gasless.services, currency="USDC-base")
+        owed = Owed(request, request.amount, Fee("1", FEE_ADDRESS))
+        made.append(gasless.accept(flows.offer(gasless.services, gasless.owner, direct(owed), each)))
+    gasless.chain.mempool.dry_run = lambda to, data: "reverted" if sum(each[2:] in data for each in wallets) > 3 else run(to, data)
+    gasless.world.advance(1)
+    gasless.run()
+    assert [gasless.load(each).stage for each in made].count(Stage.SENDING) == 2
+
+
+def test_a_payment_waits_while_the_account_has_no_coins_for_the_gas_and_is_made_once_it_has_them() -> None:
+    gasless = Gasless()
+    gasless.delegations = 1
+    made, run = gasless.accept(gasless.offer()), gasless.chain.mempool.dry_run
+    gasless.chain.mempool.balance, had = 10**9, gasless.chain.mempool.balance
+    gasless.chain.mempool.dry_run = lambda to, data: "insufficient funds for gas * price + value"
+    minutes(gasless, 2)
+    waiting = gasless.load(made)
+    assert (waiting.stage, waiting.reason) == (Stage.SIGNED, f"the service's account on {NETWORK} cannot pay for the gas")
+    gasless.chain.mempool.balance, gasless.chain.mempool.dry_run = had, run
+    minutes(gasless, 3)
+    assert gasless.load(made).stage is Stage.PAID
+
+
 @pytest.mark.parametrize(("left", "is_made"), [(30, True), (29, False)])
 def test_a_payment_whose_deadline_may_be_over_before_its_block_is_not_sent(left: int, is_made: bool) -> None:
     """Its batch would be reverted, and each payer of it pay alone for a day."""
