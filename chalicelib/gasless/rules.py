@@ -9,6 +9,7 @@
 The network fee is what the payment alone would cost, in the token, by the market with a margin; a batch costs less.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -46,6 +47,7 @@ COUNTS_AFTER = timedelta(seconds=30)
 _OFFER_SECONDS = 120
 """For how long the same offer is made again."""
 MOST_IN_BATCH = 20
+BATCH_EVERY = timedelta(minutes=1)
 MOST_REVERTS = 2
 """After so many batches that reverted a payment is given up."""
 LONGEST_SIGNATURE = 1_024
@@ -278,7 +280,7 @@ def choose_payments(
     accounts = sorted({each.account_id for each in payments})
     turn, account = divmod(chance, len(accounts))
     of_account = [each for each in payments if each.account_id == accounts[account]]
-    ordered = sorted(of_account, key=lambda each: (each.check_at or each.created_at, each.payment_id))
+    ordered = sorted(of_account, key=_place)
     kinds = dict[tuple[bool, bool], list[GaslessPayment]]()
     for each in ordered:
         is_single = bool(each.reverts or each.runs_code or each.payer in alone)
@@ -292,6 +294,24 @@ def choose_payments(
             found[each.payer] = each
             size += size_of(each)
     return tuple(found.values())[:MOST_IN_BATCH]
+
+
+def _place(payment: GaslessPayment) -> tuple[datetime, str]:
+    """What payments are ordered by: when they were signed, or are looked at after they were tried without success."""
+    since = payment.accepted_at if payment.reason is None else payment.check_at
+    return since or payment.created_at, payment.payment_id
+
+
+def take_turns(payments: Sequence[GaslessPayment], now: datetime) -> list[GaslessPayment]:
+    """Payments of a network that are due and in no batch of this minute, each with its next look: when the batches of
+    its account can be made that come before it, and no later than its deadline. So what is due has room for others.
+    """
+    later, before = list[GaslessPayment](), Counter[str]()
+    for each in sorted(payments, key=_place):
+        turn = RETRY_AFTER + before[each.account_id] // MOST_IN_BATCH * BATCH_EVERY
+        later.append(replace(each, reason=None, check_at=min(now + turn, each.deadline)))
+        before[each.account_id] += 1
+    return later
 
 
 def afford(payments: Sequence[GaslessPayment], gas: int) -> Sequence[GaslessPayment]:

@@ -132,6 +132,7 @@ def _begin_batch(
         else:  # to a node they would fail
             put_off(services, chosen, f"the service's account on {network} cannot pay for the gas")
         ready = [each for each in ready if each not in chosen]
+    _write_later(services, rules.take_turns(ready, services.clock()))
     if not wanted:
         return True
     now = services.clock()
@@ -308,8 +309,12 @@ def _close(
 
 
 def put_off(services: Services, payments: Sequence[GaslessPayment], reason: str | None) -> None:
-    """Has payments looked at later, behind others. Those that another worker changes are left to it."""
-    later = [rules.put_off(each, reason, services.clock()) for each in payments]
+    """Has payments looked at later, behind others."""
+    _write_later(services, [rules.put_off(each, reason, services.clock()) for each in payments])
+
+
+def _write_later(services: Services, later: Sequence[GaslessPayment]) -> None:
+    """Writes payments that are looked at later. Those that another worker changes are left to it."""
     for start in range(0, len(later), _WRITTEN_AT_ONCE):
         try_write(services.store, *later[start : start + _WRITTEN_AT_ONCE])
 

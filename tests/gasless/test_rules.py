@@ -248,6 +248,23 @@ def test_a_batch_is_no_larger_than_the_account_can_pay_the_gas_of() -> None:
         assert rules.afford(batch, rules.most_gas(batch[: number + 1]) - 1) == batch[: min(number, 3)]
 
 
+def test_what_is_in_no_batch_is_looked_at_when_its_turn_can_come_and_no_later_than_its_deadline() -> None:
+    flood = [signed(each, account_id="flood") for each in range(250)]
+    other = signed(250)
+    now = START + timedelta(minutes=5)
+    later = {each.payment_id: each for each in rules.take_turns([*reversed(flood), rules.put_off(other, "why", START)], now)}
+    for number, each in enumerate(flood):
+        turn = now + rules.RETRY_AFTER + number // 20 * timedelta(minutes=1)
+        assert later[each.payment_id].check_at == min(turn, each.deadline)
+    assert (later[other.payment_id].check_at, later[other.payment_id].reason) == (now + rules.RETRY_AFTER, None)
+
+
+def test_one_that_was_signed_later_does_not_overtake_one_that_waits_for_its_turn() -> None:
+    first, second = signed(0), signed(1)
+    (waiting,) = rules.take_turns([first], START + timedelta(minutes=3))
+    assert rules.choose_payments([second, waiting], 0) == (waiting, second)
+
+
 def test_one_that_was_tried_without_success_comes_after_those_that_were_not() -> None:
     first, other = (replace(signed(each), runs_code=True) for each in (0, 10))
     assert rules.choose_payments([first, other], 0) == (first,)

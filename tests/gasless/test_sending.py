@@ -1,5 +1,6 @@
 """When a gasless payment locks its request, and when one that was made has ended."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -92,6 +93,27 @@ def test_of_payments_that_fail_together_alone_as_many_are_made_as_succeed_togeth
     gasless.world.advance(1)
     gasless.run()
     assert [gasless.load(each).stage for each in made].count(Stage.SENDING) == 2
+
+
+def test_a_thousand_payments_of_one_account_have_those_of_others_looked_at_before_their_deadline() -> None:
+    gasless = Gasless()
+    gasless.delegations = 1
+    known = gasless.accept(gasless.offer())
+    for number in range(1_500):
+        payer = f"0x{number + 1:040x}"
+        gasless.state.balances[payer] = HAD
+        by = replace(known.authorization, payer=payer, nonce=f"0x{number + 1:064x}")
+        request_id = store_request(gasless.services, currency="USDC-base").request_id
+        changed = {"payment_id": f"{known.payment_id[:-4]}{number:04}", "account_id": "flood", "request_id": request_id}
+        gasless.services.store.write(replace(known, authorization=by, version=0, **changed))
+    request = store_request(gasless.services, currency="USDC-base")
+    gasless.world.advance(1)
+    owed = Owed(request, request.amount, Fee("1", FEE_ADDRESS))
+    other = "0x" + "0d" * 20
+    gasless.state.balances[other] = HAD
+    made = gasless.accept(flows.offer(gasless.services, gasless.owner, direct(owed), other))
+    minutes(gasless, 8)
+    assert gasless.load(made).batch_id is not None
 
 
 def test_a_payment_waits_while_the_account_has_no_coins_for_the_gas_and_is_made_once_it_has_them() -> None:
