@@ -108,6 +108,35 @@ def test_a_wallet_without_coins_pays_by_one_signature_and_every_page_of_the_link
     assert (purse.asked.count(SIGN), purse.asked.count("eth_sendTransaction")) == (1, 0)
 
 
+def test_who_closes_the_page_after_signing_is_told_of_the_own_payment_on_every_later_visit(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = signed(offered(new_visitor(purse), purse, token))
+    visitor.page.goto("about:blank")
+    for _ in range(6):
+        service.look()
+    for _ in range(2):
+        visitor.open(token, "completed").shows("Payment complete")
+
+
+def test_who_signs_and_is_overtaken_by_another_payer_is_not_told_of_a_payment_of_theirs(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    stack, purse, other = service.stack, service.purse(), Purse(service.stack.chain, "Other")
+    token = stack.shop.link(**FEE)
+    visitor = offered(new_visitor(purse), purse, token)
+    reply = stack.shop.get(f"/v2/secure-payments/{token}/pay?wallet={other.address}")
+    signed(visitor)
+    for each in reply.json["transactions"]:
+        other.send({**each, "from": other.address, "value": hex(each["value"])})
+    stack.settle()
+    for _ in range(3):
+        service.look()
+    visitor.reach("completed").shows("Already paid")
+    assert stack.chain.token_balance(FUSDC, purse.address) == HAS
+
+
 def test_who_pays_as_usual_is_offered_it_and_loads_nothing_new(service: Service, new_visitor: NewVisitor) -> None:
     purse = service.purse(10**18)
     visitor, loaded = new_visitor(purse), list[str]()

@@ -55,7 +55,7 @@ const WORDS = {
     text: "No necesita {coin}: firma una vez y el servicio de pago hace el pago. Lo que cuesta la red lo toma en {token}.",
     network: "Para la red",
     total: "Se cobra en total",
-    signs: "Su monedero muestra una transferencia de {amount} a la cuenta del servicio de pago, {account}. Es válida hasta las {time}.",
+    signs: "Su billetera muestra una transferencia de {amount} a la cuenta del servicio de pago, {account}. Es válida hasta las {time}.",
     sign: "Firmar y pagar {amount}",
     other: "Pagar con gas",
     sending: "Se está enviando la firma",
@@ -64,7 +64,7 @@ const WORDS = {
     made: "Pagándose sin gas",
     wait: "El pago está firmado y se está haciendo; tarda uno o dos minutos. No pague otra vez. No hay nada más que firmar y puede cerrar esta página.",
     failed: "No se pagó nada",
-    free: "El pago firmado no se hizo y no se tomó nada del monedero. Puede pagar de otra manera.",
+    free: "El pago firmado no se hizo y no se tomó nada de la billetera. Puede pagar de otra manera.",
   },
   fr: {
     text: "Vous n’avez pas besoin de {coin} : vous signez une fois, et le service de paiement effectue le paiement. Il prend ce que coûte le réseau en {token}.",
@@ -97,10 +97,10 @@ const WORDS = {
     free: "हस्ताक्षरित भुगतान नहीं किया गया, और वॉलेट से कुछ नहीं लिया गया। आप दूसरे तरीके से भुगतान कर सकते हैं।",
   },
   it: {
-    text: "Non le servono {coin}: firma una volta, e il servizio di pagamento esegue il pagamento. Trattiene il costo della rete in {token}.",
+    text: "Non Le servono {coin}: firma una volta, e il servizio di pagamento esegue il pagamento. Trattiene il costo della rete in {token}.",
     network: "Per la rete",
     total: "Addebitato in tutto",
-    signs: "Il suo wallet mostra un trasferimento di {amount} al conto del servizio di pagamento, {account}. È valido fino alle {time}.",
+    signs: "Il Suo wallet mostra un trasferimento di {amount} al conto del servizio di pagamento, {account}. È valido fino alle {time}.",
     sign: "Firmare e pagare {amount}",
     other: "Pagare con gas",
     sending: "Invio della firma in corso",
@@ -177,11 +177,11 @@ const WORDS = {
     total: "合计扣除",
     signs: "您的钱包会显示向支付服务账户 {account} 转账 {amount}，有效期至 {time}。",
     sign: "签名并支付 {amount}",
-    other: "支付燃料费付款",
+    other: "自付网络费付款",
     sending: "正在发送签名",
     keep: "请保持本页面打开。",
     late: "支付服务没有响应。本页面会自动再次发送签名：请保持打开。",
-    made: "正在无需燃料费付款",
+    made: "正在付款，无需自付网络费",
     wait: "付款已签名，正在执行，需要一两分钟。请勿再次付款。无需再签名，您可以关闭本页面。",
     failed: "没有付款",
     free: "已签名的付款没有执行，钱包未被扣款。您可以用其他方式付款。",
@@ -339,9 +339,9 @@ async function send(payment, made, signature) {
   const isOver = () => app.now() > made.endsAt;
   if (!response) await payment.follower.until(async () => (response = await ask().catch(late)) || isOver(), SENDING);
   if (response?.status === 200) return void (await follow(app, made.id));
+  if (!response && (await app.refresh())) return; // it was accepted, and its answer got lost
   app.stored.set(kept(app), null);
   if (response) return showRefusal(payment, response);
-  if (await app.refresh()) return; // it was accepted, and its answer got lost
   payment.views.problem("unpayable", () => ({ text: say(app, "free") }));
 }
 
@@ -372,10 +372,16 @@ export async function showEnd(app, { body }) {
       return false;
     }
     if (outcome.kind === "open") return (await recall(app, id)) || (location.reload(), true); // it can be paid again
-    Object.assign(app, { paidHere: app.stored.get(kept(app)) === id, end: outcome.kind });
+    Object.assign(app, { paidHere: await isMadeHere(app, id), end: outcome.kind });
     await (await app.asset(outcome.module ?? "outcomes.js")).showEnd(app, outcome);
     return true;
   }, FOLLOWING);
+}
+
+/** Whether it is the payment that was signed in this browser, and was made: somebody else may have paid the link. */
+export async function isMadeHere(app, id = app.stored.get(kept(app))) {
+  const state = app.stored.get(kept(app)) === id && (await stateOf(app, id));
+  return ["sending", "paid"].includes(state?.status);
 }
 
 /** Shows that a payment that was signed was not made, and why; returns whether it was not. Its link is open. */
