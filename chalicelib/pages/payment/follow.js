@@ -115,7 +115,7 @@ export class Follower {
     if (!outcome) return false;
     app.paidHere = true;
     if (["sent", "claimed", "gasless"].includes(outcome.kind) && txHash) return false;
-    const isEnd = ["open", "completed", "escrow", "safe", "sent"].includes(outcome.kind);
+    const isEnd = ["open", "completed", "escrow", "safe", "sent", "gasless"].includes(outcome.kind);
     this.late = isDeep && !isEnd ? (this.late ?? 0) + 1 : 0;
     return isEnd || this.late > LATE_AFTER ? app.settle(outcome) : false;
   }
