@@ -35,6 +35,7 @@ from chalicelib.relayer.dry_runs import agree_on_step
 from chalicelib.relayer.flows import Outcome
 from chalicelib.relayer.records import CallStatus, RelayedCall, Role
 from chalicelib.relayer.reservations import IN_FLIGHT
+from chalicelib.relayer.reverts import Delay
 from chalicelib.relayer.rules import Call, SubmissionStatus
 
 _BATCH_CHECKED_EVERY = timedelta(seconds=10)
@@ -104,20 +105,8 @@ def _begin_batch(
         submission = submit_delegation(services, network, sender, reading.nonce)
         put_off(services, waiting, submission.reason)
         return True
-    price, delays = (
-        reading.base_fee + reading.tip,
-        find_delays(services, network, {each.payer for each in waiting}),
-    )
-    announced = store.announcements(services.store, waiting)
-    reasons = [
-        delays[each.payer].reason
-        or (rules.GAS_COSTS_MORE if price > each.gas_price else None)
-        or rules.why_postponed(announced.get(each.link_token or ""))
-        for each in waiting
-    ]
-    for reason in {each for each in reasons if each is not None}:
-        put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
-    ready = [each for each, why in zip(waiting, reasons, strict=True) if why is None]
+    delays = find_delays(services, network, {each.payer for each in waiting})
+    ready = _put_off_delayed(services, waiting, delays, reading)
     if not ready:
         return True
     approved = _find_approved(services, ready, sender)
@@ -143,6 +132,22 @@ def _begin_batch(
     services.store.write(batch, *(rules.begin_sending(batch, each) for each in wanted))
     _advance(services, batch.batch_id)
     return True
+
+
+def _put_off_delayed(
+    services: Services, waiting: Sequence[GaslessPayment], delays: Mapping[str, Delay], reading: AccountReading
+) -> list[GaslessPayment]:
+    """Puts off the payments that may not be made now; returns the others. One read, none without links."""
+    price, announced = reading.base_fee + reading.tip, store.announcements(services.store, waiting)
+    reasons = [
+        delays[each.payer].reason
+        or (rules.GAS_COSTS_MORE if price > each.gas_price else None)
+        or rules.why_postponed(announced.get(each.link_token or ""))
+        for each in waiting
+    ]
+    for reason in {each for each in reasons if each is not None}:
+        put_off(services, [each for each, why in zip(waiting, reasons, strict=True) if why == reason], reason)
+    return [each for each, why in zip(waiting, reasons, strict=True) if why is None]
 
 
 def _those_that_succeed(
