@@ -206,12 +206,11 @@ def test_a_slow_network_leaves_the_others_their_share_of_the_time(
     now, start = shop.services.clock(), shop.services.clock()
     there = relayer_flows.account_address(shop.services, "optimism", Role.GASLESS)
     shop.chain.rpc("anvil_setCode", there, shop.chain.rpc("eth_getCode", shop.account, "latest"))
-    slow = replace(
-        shop.load(made), network="optimism", version=0, check_at=now - timedelta(minutes=1),
-        authorization=replace(made.authorization, to=there),
-    )
+    shop.chain.fund_native(there, 10**20)
+    slow = replace(shop.load(made), network="optimism", version=0, check_at=now - timedelta(minutes=1))
     for number in range(20):
-        shop.services.store.write(replace(slow, payment_id=ids.ulid_from(now, bytes([number] * 10))))
+        by = replace(made.authorization, to=there, payer=f"0x{number + 1:040x}")
+        shop.services.store.write(replace(slow, authorization=by, payment_id=ids.ulid_from(now, bytes([number] * 10))))
 
     def slowly(methods: Sequence[str]) -> Trouble | None:
         shop.world.advance(seconds)

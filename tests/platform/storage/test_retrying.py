@@ -25,7 +25,7 @@ WITH_LOOPS = {
     "commerce/service/due_payments.py: look": STEPS,
     "crosschain/service/payment_intents/running.py: advance": STEPS,
     "recurring/running.py: _repeat": STEPS,
-    "gasless/sending.py: put_off": EACH,
+    "gasless/sending.py: _write_later": EACH,
     "mail/changes.py: _tell": EACH,
     "payments/links/multicalls/flows.py: create": "what it raises says whether an attempt had written a part, which was deleted",
     "payments/links/multicalls/flows.py: find_claimed_tokens": EACH,
