@@ -347,11 +347,13 @@ def test_after_a_reload_the_page_does_not_say_that_a_wallet_pays_which_has_not_a
 
 
 def test_a_batch_that_its_wallet_forgets_is_asked_about_in_five_minutes(stack: Stack, new_visitor: NewVisitor) -> None:
-    purse, token = BatchPurse(stack.chain), stack.shop.link()
+    purse, token, other = BatchPurse(stack.chain), stack.shop.link(), Purse(stack.chain)
     purse.says[CALLS] = {"result": {"id": "0x01"}}
     visitor = offered(new_visitor(purse).open(token), purse).pay("batch")
     visitor.reach("unclear").shows("If nothing was sent, you can start again from")
     assert purse.asked.count(STATUS) >= 3 and not visitor.can_pay()
+    new_visitor(other).open(token, "claimed")
+    assert SENT not in other.asked, "what a wallet has forgotten does not end the claim"
     assert visitor.page.get_by_role("checkbox").count() == 0
     age(visitor, token, "startedAt", by=301_000)
     visitor.reload("unclear").page.get_by_role("checkbox").wait_for()
