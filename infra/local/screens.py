@@ -69,6 +69,8 @@ _COUNTED = """{
   window.answered = async () => { while (pending.size > 0) await Promise.allSettled(pending); };
 }"""
 """Defines `answered`, which waits until all requests of the page to the service and to its wallet have ended."""
+_UNWRAPPED = "document.querySelectorAll('noscript:has(.unscripted)').forEach((each) => each.replaceWith(...each.childNodes))"
+"""Takes the page without scripts out of its element, which browsers and axe hide once scripts are allowed."""
 LOOKS: dict[str, tuple[int, Literal["light", "dark"], str]] = {
     "light": (1000, "light", "en"),
     "dark": (1000, "dark", "en"),
@@ -212,13 +214,14 @@ def look(page: Page, name: str) -> None:
 
 
 def _open_unscripted(page: Page, language: str) -> None:
-    """Opens the page without scripts, then allows scripts again for those of the test."""
+    """Opens the page without scripts, then allows those of the test and keeps what is shown without scripts."""
     page.set_extra_http_headers({"accept-language": language})
     browser = page.context.new_cdp_session(page)
     browser.send("Emulation.setScriptExecutionDisabled", {"value": True})
     page.goto(_ADDRESS)
     browser.send("Emulation.setScriptExecutionDisabled", {"value": False})
     page.locator(f'.unscripted[lang="{language}"]').wait_for()
+    page.evaluate(_UNWRAPPED)
     browser.detach()
 
 
