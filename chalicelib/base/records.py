@@ -29,8 +29,9 @@ Counts = NewType("Counts", Mapping[str, int])
 """The type of a field with counts by name, which `storage.store.Add` changes without reading them."""
 Uint256 = NewType("Uint256", int)
 """The type of a field with a number of a contract that is no amount: it may have 78 digits, and is stored as text."""
-COMPRESSED = MappingProxyType({"is_compressed": True})
-"""The metadata of a field whose text is stored compressed: a write is paid for by the KB."""
+COMPRESSED = MappingProxyType({"preset": b""})
+"""The metadata of a field whose text is stored compressed: a write is paid for by the KB. `preset` is the preset
+dictionary (RFC 1950), parts of which most values have; it never changes, as what is stored is read with it."""
 INLINE = MappingProxyType({"is_inline": True})
 """The metadata of a field with a dataclass whose attributes are stored among those of the record."""
 

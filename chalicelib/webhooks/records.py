@@ -12,6 +12,24 @@ from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
 EVENTS = "EVENT"
 """The kind of the lists of events."""
 EVENT_RETENTION = timedelta(days=30)
+BODY = {
+    **COMPRESSED,
+    "preset": b'"state":"pending","askedBy":"person:01","approvedBy":[],"takesEffectAt":"20","expiresAt":"20",'
+    b'"decidedBy":null,"reason":null,"clientUserId":"","kycStatus":"approved","agreementStatus":"completed",'
+    b'"isCompliant":true,"subStatus":"failed","failureReason":"chain_reorganization","originalRequestId":"01",'
+    b'"originalRequestPaymentReference":"0x","offrampId":"offramp_01","isCryptoToFiat":true,'
+    b'"paymentProcessor":"service-tech","rawPayload":{"status":"","createdWith":"clientId","refundedTo":"0x",'
+    b'"refundAmount":"","untoldCount":0,"status":"confirmed","receivedAmount":"","labels":["duplicate"],'
+    b'"labels":["under"],"fees":[{"type":"platform","amount":"1","currency":"USDC"}],"network":"mainnet",'
+    b'"currency":"USDT","paymentCurrency":"USDT","event":"payment.partial.client_id",'
+    b'{"event":"payment.confirmed.checkout","requestId":"01","requestID":"01","paymentReference":"0x",'
+    b'"explorer":"https:///request/01","timestamp":"2026-T0:00.000Z","paymentProcessor":"service-network",'
+    b'"createdWith":"apiKey","amount":"1","totalAmountPaid":"1","expectedAmount":"1","txHash":"0x",'
+    b'"network":"base","currency":"USDC","paymentCurrency":"USDC","isCryptoToFiat":false,"subStatus":"","fees":[],'
+    b'"payee":"0x","reference":"","payerIdentifier":null,"payerAddress":null,"payerAddress":"0x","labels":[],'
+    b'"clientId":"cli_","origin":"https://","sequence":1}',
+}
+"""The metadata of the body of an event: what bodies have in common, the most common last."""
 MISPAID = ("late", "over")
 """The labels of a payment that completes its request, and somebody has to look at all the same."""
 
@@ -53,7 +71,7 @@ class Event(Record):
     kind: str
     account_id: str
     client_id: str | None
-    body: str = field(metadata=COMPRESSED)
+    body: str = field(metadata=BODY)
     created_at: datetime
     published: bool = field(metadata={"attribute": "announced"})
     variants: tuple[EventVariant, ...] = ()

@@ -69,7 +69,9 @@ _COUNTED = """{
   window.answered = async () => { while (pending.size > 0) await Promise.allSettled(pending); };
 }"""
 """Defines `answered`, which waits until all requests of the page to the service and to its wallet have ended."""
-_UNWRAPPED = "document.querySelectorAll('noscript:has(.unscripted)').forEach((each) => each.replaceWith(...each.childNodes))"
+_UNWRAPPED = """() => {
+  for (const each of document.querySelectorAll("noscript:has(.unscripted)")) each.replaceWith(...each.childNodes);
+}"""
 """Takes the page without scripts out of its element, which browsers and axe hide once scripts are allowed."""
 LOOKS: dict[str, tuple[int, Literal["light", "dark"], str]] = {
     "light": (1000, "light", "en"),

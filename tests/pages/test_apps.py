@@ -147,8 +147,7 @@ def test_a_phone_without_a_fitting_wallet_is_led_into_the_apps_that_pay_there(
         assert [*found] == names
         assert all(OPENED[name](link) == f"{ORIGIN}/?token={TOKEN}" for name, link in found.items())
         assert "Open this page in your wallet app" in page.locator("main").inner_text()
-        missing = page.get_by_text("If nothing opens, TronLink is not installed on this device.")
-        assert missing.count() == (names == ["TronLink"]), "the links of the others lead to a page that has the app"
+        assert "Another app, or nothing opens?" in page.locator("main").inner_text(), "some links do nothing without the app"
         assert page.locator("#app-address").input_value() == f"{ORIGIN}/?token={TOKEN}"
         page.locator("#manual summary").click()
         page.locator("#manual-body .field, #manual-body .note").first.wait_for()

@@ -36,8 +36,5 @@ export function appList(app) {
   const found = linksOf(link.network, location.href, token);
   const item = ({ name, href }) => el("li", {}, anchor(href, t("apps.open", { wallet: name }), { class: "wallet" }));
   const address = () => copyField(app, t("manual.address"), location.href, "app-address");
-  if (found.length === 0) return null;
-  // An https link opens a page that says where to get the app; another one opens nothing without it.
-  const missing = found.filter(({ href }) => !href.startsWith("https:")).map(({ name }) => paragraph(t("apps.missing", { wallet: name }), "note"));
-  return [el("ul", { class: "wallets" }, found.map(item)), ...missing, paragraph(t("apps.other"), "note"), address()];
+  return found.length > 0 ? [el("ul", { class: "wallets" }, found.map(item)), paragraph(t("apps.other"), "note"), address()] : null;
 }

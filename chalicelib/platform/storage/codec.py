@@ -7,7 +7,7 @@
     bool          BOOL     None       absent
     tuple[T, ...] L        dataclass  M
     Counts        one N for each count, whose name begins with COUNT
-    COMPRESSED    B (deflated; S if that is no shorter)
+    COMPRESSED    B (zlib, RFC 1950; S if that is no shorter)
     INLINE        the attributes of a dataclass, beside those of the other fields
 
 An attribute has the name of its field, or the name that the field's metadata gives as "attribute". A field that has its
@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from chalicelib.base.frozen import frozen
 from chalicelib.base.money import BaseUnits
-from chalicelib.base.records import COMPRESSED, INLINE, Counts, Uint256
+from chalicelib.base.records import INLINE, Counts, Uint256
 
 Attributes = dict[str, Any]
 """An item in the form of the DynamoDB API: {name: {"S": ...}}."""
@@ -117,7 +117,9 @@ def _plan_of(cls: type) -> _Plan:
         names = tuple(each.name for each in stored)
         encoders, decoders = zip(
             *(
-                _TEXT if each.metadata == COMPRESSED else _codec(_type_without_none(hints[each.name]))
+                _compressing(each.metadata["preset"])
+                if "preset" in each.metadata
+                else _codec(_type_without_none(hints[each.name]))
                 for each in stored
             ),
             strict=True,
@@ -171,18 +173,20 @@ def _text(value: Any) -> dict[str, Any]:
     return {"S": value.value if isinstance(value, Enum) else value}
 
 
-def _deflate(text: str) -> dict[str, Any]:
-    plain = text.encode()
-    deflated = zlib.compress(plain)
-    return {"B": deflated} if len(deflated) < len(plain) else {"S": text}
+def _compressing(preset: bytes) -> tuple[Encode, Decode]:
+    """How a COMPRESSED field is written and read. A stream itself says whether the preset dictionary is needed."""
+
+    def deflate(text: str) -> dict[str, Any]:
+        plain = text.encode()
+        deflated = zlib.compress(plain)
+        return {"B": deflated} if len(deflated) < len(plain) else {"S": text}
+
+    def inflate(value: str | bytes) -> str:
+        return value if isinstance(value, str) else zlib.decompressobj(zdict=preset).decompress(value).decode()
+
+    return deflate, inflate
 
 
-def _inflate(value: str | bytes) -> str:
-    return value if isinstance(value, str) else zlib.decompress(value).decode()
-
-
-_TEXT: tuple[Encode, Decode] = (_deflate, _inflate)
-"""Those of a COMPRESSED field."""
 _PLAIN: dict[Any, tuple[Encode, Decode]] = {
     **dict.fromkeys((BaseUnits, Uint256), (lambda value: {"S": str(value)}, int)),
     bool: (lambda value: {"BOOL": value}, _same),

@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.base.frozen import frozen
-from chalicelib.base.records import COMPRESSED, WEBHOOKS, KeyPattern, Record
-from chalicelib.webhooks.records import EVENT_RETENTION, message_group
+from chalicelib.base.records import WEBHOOKS, KeyPattern, Record
+from chalicelib.webhooks.records import BODY, EVENT_RETENTION, message_group
 
 LIST_SHARDS = 4
 """The number of partitions of a list, which share the writes of a busy webhook."""
@@ -78,7 +78,7 @@ class Delivery(Record):
     account_id: str
     client_id: str | None
     kind: str
-    body: str = field(metadata=COMPRESSED)
+    body: str = field(metadata=BODY)
     is_test: bool
     attempt: int
     state: DeliveryState
