@@ -38,8 +38,9 @@ module makes keys.
 - Each record has the attribute `version`, the number of times it was written; every write that can race requires the
   version that was read. A field that has its default has no attribute, as that of an older item has none; so
   the default of a field never changes.
-- The bodies of events and deliveries are compressed (zlib), unless they are very short. The body of a variant is
-  that of its event with another `event`, and is not stored.
+- The bodies of events and deliveries are compressed (zlib, with the preset dictionary of
+  `chalicelib/webhooks/records.py`), unless they are very short. The body of a variant is that of its event with
+  another `event`, and is not stored.
 - A record that exists is updated: the attributes that its class has are set or removed, and others stay, because newer
   code may have written them. `schema` is the shape of the item (`Record.SCHEMA`, 1 if there is none); code refuses a
   newer shape than its own. How what is stored may change: [operations.md](operations.md), Changing what is stored.

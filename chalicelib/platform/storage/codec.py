@@ -177,8 +177,8 @@ def _compressing(preset: bytes) -> tuple[Encode, Decode]:
     """How a COMPRESSED field is written and read. A stream itself says whether the preset dictionary is needed."""
 
     def deflate(text: str) -> dict[str, Any]:
-        plain = text.encode()
-        deflated = zlib.compress(plain)
+        plain, compressor = text.encode(), zlib.compressobj(zdict=preset)
+        deflated = compressor.compress(plain) + compressor.flush()
         return {"B": deflated} if len(deflated) < len(plain) else {"S": text}
 
     def inflate(value: str | bytes) -> str:

@@ -42,11 +42,14 @@ OTHERWISE = {
     "RecurringPayment": {"template"},
     "LinkAnnouncements": {"bridge_transfer", "others"},
     "PaymentIntent": {"announced"},
+    "Delivery": {"body"},
+    "Event": {"body"},
 }
 """The attributes that are written otherwise since: a nonce is kept for longer, a template has more fields inside, the
-number of a deposit is text, and what is inside the other announced transactions leaves out its defaults."""
+number of a deposit is text, what is inside the other announced transactions leaves out its defaults, and bodies are
+compressed with a preset dictionary."""
 RAISED = {"Delivery", "Event"}
-"""The kinds that are written in a higher shape since: with its number, and long texts of them compressed."""
+"""The kinds that are written in a higher shape since, with its number."""
 WITHOUT_INDEX = {"by_symbol", "by_invoice_symbol"}
 """The lists that are not written any more: a symbol is looked for in those of its currencies."""
 KEPT = sorted(SHAPE_1["items"])
