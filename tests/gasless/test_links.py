@@ -183,6 +183,16 @@ def test_a_payout_and_a_network_without_gasless_payments_are_refused_in_words() 
         pay(gasless)
 
 
+def test_nothing_is_offered_to_an_account_that_is_not_the_one_that_the_operator_names() -> None:
+    gasless = shop()
+    for named in (gasless.account, gasless.account.lower(), ""):
+        gasless.services.secrets.gasless_networks = f"base={named}"
+        assert pay(gasless).authorization.to == gasless.account
+    gasless.services.secrets.gasless_networks = f"optimism={gasless.account},base={PAYER}"
+    with pytest.raises(BadRequest, match="No gasless payments are made on base: .* has to correct the account"):
+        pay(gasless)
+
+
 def test_the_payee_of_a_link_does_not_pay_it() -> None:
     gasless = shop()
     with pytest.raises(ServiceError, match="is the payee"):

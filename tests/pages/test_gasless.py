@@ -1,5 +1,6 @@
 """A payer without coins pays by one signature, which the service turns into a payment: on a real chain, in real browsers."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +23,9 @@ from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
 from tests.pages.purse import REJECTS, Purse
 from tests.pages.stack import Stack
+from tests.pages.test_answers import THIEF, forge
 from tests.pages.visitor import Visitor
+from tests.support.client import item
 from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -39,8 +42,13 @@ class Service:
         with stack.lock:
             self._secrets: Any = running().secrets
             self._secrets.gasless_networks = "sepolia"
-            account = account_address(running(), "sepolia", Role.GASLESS)
-        stack.chain.fund_native(account, 10**20)
+            self.account = account_address(running(), "sepolia", Role.GASLESS)
+            self.name_account(self.account)
+        stack.chain.fund_native(self.account, 10**20)
+
+    def name_account(self, account: str) -> None:
+        """What the operator says whose account it is, which the page is told."""
+        self._secrets.gasless_networks = f"sepolia={account}"
 
     def stop(self) -> None:
         del self._secrets.gasless_networks
@@ -268,6 +276,59 @@ def test_a_failure_is_told_to_who_comes_back_later(service: Service, new_visitor
 
 # ---- what is not signed
 
+
+def test_a_page_names_the_account_that_the_service_signs_with(service: Service, new_visitor: NewVisitor) -> None:
+    purse, token = service.purse(), service.stack.shop.link()
+    visitor = offered(new_visitor(purse), purse, token)
+    named = visitor.page.locator('meta[name="gasless"]').get_attribute("content")
+    assert named == f"sepolia {account_of_offer(service, token, purse)}" == f"sepolia {service.account}"
+
+
+def account_of_offer(service: Service, token: str, purse: Purse) -> str:
+    reply = service.stack.shop.get(f"/v2/secure-payments/{token}/pay?wallet={purse.address}&gasless=true")
+    return str(json.loads(reply.json["typedData"])["values"]["to"])
+
+
+def test_an_answer_that_names_another_account_is_refused_in_words_and_nothing_is_signed(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = new_visitor(purse)
+
+    def to_a_thief(body: dict[str, Any]) -> None:
+        if "typedData" in body:
+            body["typedData"] = body["typedData"].replace(service.account, THIEF)
+
+    forge(visitor, "/pay", to_a_thief)
+    visitor.open(token).connect(purse, "unsafe").shows("Stopped for your safety", "pays somebody else", THIEF)
+    assert visitor.page.locator("#sign").count() == 0 and SIGN not in purse.asked
+
+
+def test_an_offer_of_the_service_itself_for_another_link_is_refused_in_words_and_nothing_is_signed(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    """With the signature the service would pay the thief's link of the same amount."""
+    purse, token, shop = service.purse(), service.stack.shop.link(**FEE), service.stack.shop
+    stolen = shop.link(item(payee=THIEF), **FEE)
+    visitor = new_visitor(purse)
+
+    def of_the_thief(body: dict[str, Any]) -> Any:
+        if "typedData" in body:
+            return shop.get(f"/v2/secure-payments/{stolen}/pay?wallet={purse.address}&gasless=true").json
+        return None
+
+    forge(visitor, "/pay", of_the_thief)
+    visitor.open(token).connect(purse, "unsafe").shows("Stopped for your safety", "pays for something else")
+    assert SIGN not in purse.asked
+
+
+def test_a_page_that_names_no_account_has_no_such_choice(service: Service, new_visitor: NewVisitor) -> None:
+    purse = service.purse(10**18)
+    service.name_account("")
+    visitor = new_visitor(purse).open(service.stack.shop.link()).connect(purse)
+    assert visitor.frame.locator("#gasless").count() == 0
+
+
 TYPED = offer_of()["typedData"]
 
 
@@ -290,6 +351,24 @@ def test_what_is_not_the_payment_of_the_link_is_not_signed(stage: Stage, body: d
     scene = replace(GASLESS_SCENES["gasless"], offer=(200, body), state="trouble-odd")
     with stage.show_scene(scene) as page:
         assert page.locator("#sign").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (offer_of(account=PAYEE), "The transaction pays somebody else."),
+        (offer_of(payee=FEE_ADDRESS), "The transaction pays for something else."),
+        (offer_of(gaslessPaymentId="01M7W6TC8F5481TMW6M18FVN1Q"), "The transaction pays for something else."),
+    ],
+)
+def test_what_is_signed_to_another_account_or_for_another_payment_is_refused_in_words(
+    stage: Stage, body: dict[str, Any], words: str
+) -> None:
+    """The second is what the service itself offers for another link, which would be paid with the signature."""
+    scene = replace(GASLESS_SCENES["gasless"], offer=(200, body), state="unsafe")
+    with stage.show_scene(scene) as page:
+        assert page.locator("#sign").count() == 0
+        assert {"Stopped for your safety", words} <= set(page.locator("#panel").inner_text().splitlines())
 
 
 def test_who_has_too_little_for_the_network_as_well_is_told_that_before_signing(stage: Stage) -> None:
