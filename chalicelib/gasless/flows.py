@@ -175,16 +175,19 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
 
 @retry_conflicts(5)
 def accept_for_link(services: Services, token: str, viewer: Viewer, payment_id: str, text: str) -> GaslessPayment:
-    """Accepts the signature of a gasless payment of a link from whoever has its token, as `accept`; one read more if a
-    client id alone has created the link. Raises as `accept`, and Forbidden as `_check_executes`."""
+    """Accepts the signature of a gasless payment of a link from whoever has its token, as `accept`, whatever they claim
+    to sign; one read more if a client id alone has created the link. Raises as `accept`, and Forbidden as
+    `_check_executes`."""
     signature, payable = _bytes_of(text), _load_link(services, token, viewer)
     payment = _payment_of(services, payable, payment_id)
     if payment.stage is Stage.OFFERED:
         _check_executes(services, viewer, payable)
-    return _accept(services, payment, signature, viewer.is_public)
+    return _accept(services, payment, signature, viewer.is_public, viewer.announcer)
 
 
-def _accept(services: Services, payment: GaslessPayment, signature: bytes, is_public: bool) -> GaslessPayment:
+def _accept(
+    services: Services, payment: GaslessPayment, signature: bytes, is_public: bool, claimant: str | None = None
+) -> GaslessPayment:
     """A link is written with its request: so an announced transaction, a claim to sign, a cancellation or the end of
     its time conflicts, and what comes second is decided again."""
     if payment.stage is not Stage.OFFERED:
@@ -196,7 +199,7 @@ def _accept(services: Services, payment: GaslessPayment, signature: bytes, is_pu
         raise NotFound("Request not found")
     payable = link_store.payable_link(services.store, stored.link_token) if stored.link_token is not None else None
     if payable is not None:
-        require_payable(services, payable)
+        require_payable(services, payable.without_claim_of(claimant))
         (request,) = payable.requests
     else:
         request = unlock_request(services, stored)

@@ -321,6 +321,28 @@ def test_of_a_signature_and_a_claim_to_sign_transactions_at_once_one_is_accepted
         assert gasless.link is not None and gasless.world.load(gasless.link).signing is not None
 
 
+def test_who_has_claimed_to_sign_is_offered_the_payment_and_signs_and_nobody_else_meanwhile() -> None:
+    gasless = shop()
+    made, own = gasless.offer(), replace(PAGE, announcer="b" * 64)
+    claim(gasless)
+    for viewer in (PAGE, replace(PAGE, announcer="c" * 64)):
+        with pytest.raises(LinkBeingSigned):
+            pay(gasless, viewer)
+        with pytest.raises(LinkBeingSigned):
+            flows.accept_for_link(gasless.services, token(gasless), viewer, made.payment_id, "0x" + RIGHT.hex())
+    assert pay(gasless, own).payment_id == made.payment_id
+    flows.accept_for_link(gasless.services, token(gasless), own, made.payment_id, "0x" + RIGHT.hex())
+    assert gasless.load(made).stage is Stage.SIGNED
+
+
+def test_a_transaction_that_was_announced_locks_also_who_has_announced_it() -> None:
+    gasless = shop()
+    made, own = gasless.offer(), replace(PAGE, announcer="a" * 64)
+    send(gasless)
+    with pytest.raises(LinkLocked):
+        flows.accept_for_link(gasless.services, token(gasless), own, made.payment_id, "0x" + RIGHT.hex())
+
+
 def test_of_a_signature_and_an_announced_transaction_at_once_one_is_accepted() -> None:
     for gasless, made in meanwhile(send):
         assert gasless.load(made).stage is Stage.OFFERED

@@ -1,6 +1,7 @@
 // Pays without gas: the wallet signs a transfer of the token (ERC-3009), and the service makes the payment. Loaded for those
 // alone who ask for it, or whose wallet has no coin.
 
+import { claim, giveBack, keepClaim, watchLink } from "./claims.js";
 import { readOffer } from "./gasless_offer.js";
 import { say } from "./gasless_words.js";
 import { SEND_MS, believe, clean, gaslessIn, isLike, within } from "./link.js";
@@ -75,50 +76,82 @@ async function showRefusal({ app, views }, { status, body }) {
 // ---- signing
 
 async function sign(payment, made) {
-  const { app, session, chain, address } = payment;
+  const { app, session, chain } = payment;
   if (app.notes.own()) return payment.resumePayment();
   if (await app.refresh()) return;
-  if (app.link.payments[0].left !== made.amount || app.now() > made.endsAt - LEAST) return void (payment.next = "prepare");
-  const names = { wallet: clean(payment.wallet.name), network: clean(chain.name) };
-  const tell = (state) => app.show(state, () => ({ title: app.t(`${state}.title`, names), text: app.t(`${state}.text`, names), tone: "busy" }));
+  if (!isDue(app, made) || app.now() > made.endsAt - LEAST) return void (payment.next = "prepare");
   if ((await session.chainId()) !== chain.chainId) {
-    tell("switching");
+    tell(payment, "switching");
     await session.ensureChain(chain);
   }
+  payment.views.preparing();
   await session.demand(chain);
-  tell("signing");
-  const ask = () => session.request("eth_signTypedData_v4", [address, JSON.stringify(made.typed)]);
-  // A signature that comes later is sent to nobody.
-  const signature = await within(SEND_MS, ask).catch((trouble) => {
-    if (trouble.code === "unsupported") payment.session.signs = false;
-    throw trouble;
-  });
-  believe(isLike(signature, SIGNATURE), "not a signature");
-  await send(payment, made, signature);
+  const note = { claim: await claim(payment, made.typed) };
+  if (note.claim === "settled") return;
+  try {
+    const signature = await askWallet(payment, made, note);
+    if (signature) return await send(payment, made, note, signature);
+    payment.next = (await app.refresh()) ? null : "prepare";
+  } finally {
+    await giveBack(app, note);
+  }
 }
 
-/** Sends the signature until the service answers; the same one again is the same payment. */
-async function send(payment, made, signature) {
-  const { app } = payment;
+const isDue = ({ link }, { amount }) => link.payments[0].left === amount;
+
+function tell(payment, state) {
+  const { app, wallet, chain } = payment;
+  const names = { wallet: clean(wallet.name), network: clean(chain.name) };
+  app.show(state, () => ({
+    title: app.t(`${state}.title`, names), text: app.t(`${state}.text`, names), tone: "busy",
+    body: [payment.isStale && app.paragraph(app.t(payment.isStale), "note bad")],
+  }));
+}
+
+/** The signature of the wallet; null if the link does not owe it any more, or another device is asked: it is sent to nobody then, as is one that comes too late. */
+async function askWallet(payment, made, note) {
+  const { app, session, address, views } = payment;
+  tell(payment, "signing");
+  const stands = (link) => isDue({ link }, made);
+  const stop = watchLink(app, note, { stands, slow: () => tell(payment, "slow"), withdraw: () => views.withdrawn() });
+  try {
+    const ask = () => session.request("eth_signTypedData_v4", [address, JSON.stringify(made.typed)]);
+    const signature = await within(SEND_MS, ask);
+    believe(isLike(signature, SIGNATURE), "not a signature");
+    return note.isWithdrawn ? null : signature;
+  } catch (trouble) {
+    if (trouble.code === "unsupported") session.signs = false;
+    if (note.isWithdrawn) return null;
+    throw trouble;
+  } finally {
+    stop();
+  }
+}
+
+/** Sends the signature until the service answers, or it is too late for it; the same one again is the same payment. */
+async function send(payment, made, note, signature) {
+  const { app, follower } = payment;
   app.stored.set(kept(app), made.id);
-  let isLate = false;
-  const look = () => app.show("gasless-sends", () => ({ title: say(app, "sending"), text: say(app, isLate ? "late" : "keep"), tone: "busy" }));
+  let why = null; // why there is no answer yet, as the prefix of a message
+  const look = () => app.show("gasless-sends", () => ({
+    title: why ? app.t(`${why}.title`) : say(app, "sending"), text: say(app, why ? "resend" : "keep"), tone: "busy",
+  }));
   look();
-  const ask = () => app.ask(`/gasless/${made.id}`, { signature });
-  const late = (trouble) => {
-    isLate = true;
+  const stop = keepClaim(app, note);
+  const ask = () => app.ask(`/gasless/${made.id}`, { signature }).catch((trouble) => {
+    why = trouble.kind === "stopped" ? "stopped" : "away";
     look();
     app.renew();
-    if (trouble.wait) throw trouble;
-  };
-  let response = await ask().catch(() => null);
-  const isOver = () => app.now() > made.endsAt;
-  if (!response) await payment.follower.until(async () => (response = await ask().catch(late)) || isOver(), SENDING);
-  if (response?.status === 200) return void (await follow(app, made.id));
-  if (!response && (await app.refresh())) return; // it was accepted, and its answer got lost
+    if (app.now() <= made.endsAt) throw trouble;
+    return null;
+  });
+  const task = async () => (await ask()) ?? ((await app.refresh()) ? "settled" : "over"); // its answer may have got lost
+  const end = await task().catch(() => follower.until(task, SENDING)).finally(stop);
+  if (["settled", "left"].includes(end)) return;
+  if (end.status === 200) return void (await follow(app, made.id));
   app.stored.set(kept(app), null);
-  if (response) return showRefusal(payment, response);
-  payment.views.problem("unpayable", () => ({ text: say(app, "free") }));
+  if (end === "over") return payment.views.problem("unpayable", () => ({ text: say(app, "free") }));
+  await showRefusal(payment, end);
 }
 
 // ---- following
@@ -148,25 +181,32 @@ export async function showEnd(app, { body }) {
       return false;
     }
     if (outcome.kind === "open") return (await recall(app, id)) || (location.reload(), true); // it can be paid again
-    Object.assign(app, { paidHere: await isMadeHere(app, id), end: outcome.kind });
+    Object.assign(app, { end: outcome.kind, endedAt: Date.now() });
     await (await app.asset(outcome.module ?? "outcomes.js")).showEnd(app, outcome);
     return true;
   }, FOLLOWING);
 }
 
-/** Whether it is the payment that was signed in this browser, and was made: somebody else may have paid the link. */
-export async function isMadeHere(app, id = app.stored.get(kept(app))) {
-  const state = app.stored.get(kept(app)) === id && (await stateOf(app, id));
-  return ["sending", "paid"].includes(state?.status);
+/** Whether the link, which is paid, was paid by what was signed in this browser. Asks until the service says so. */
+export function isMadeHere(app) {
+  return untilAnswered(app, async () => ["sending", "paid"].includes((await stateOf(app, app.stored.get(kept(app))))?.status));
 }
 
 /** Shows that a payment that was signed was not made, and why; returns whether it was not. Its link is open. */
 export async function recall(app, id = app.stored.get(kept(app))) {
-  const state = await stateOf(app, id);
+  const state = await untilAnswered(app, () => stateOf(app, id));
   if (["signed", "sending"].includes(state?.status)) return false; // what was read of the link is older
   const again = () => app.button("again", app.t("again"), () => location.reload());
   app.stored.set(kept(app), null);
   if (state?.status !== "failed") return false;
   app.show("gasless-failed", () => ({ title: say(app, "failed"), text: say(app, "free"), tone: "bad", body: [reasonOf(app, state), again()] }));
   return true;
+}
+
+/** What `task` returns once the service answers; until then the page says that it does not. */
+function untilAnswered(app, task) {
+  return task().catch((trouble) => {
+    app.showTrouble(trouble, () => location.reload());
+    return new Promise((resolve) => poll(async () => (resolve(await task()), true), FOLLOWING));
+  });
 }
