@@ -328,7 +328,7 @@ class Payable:
         return replace(found, announcements=shown)
 
     def without_claim_of(self, claimant: str | None) -> Self:
-        """The link as somebody with this hash of a secret sees it, without their own claim to sign. Only for reading."""
+        """The link as somebody with this hash of a secret reads it, without their own claim to sign."""
         is_own = claimant is not None and self.signing is not None and compare_digest(self.signing.claimant, claimant)
         return replace(self, signing=None) if is_own else self
 
