@@ -34,8 +34,8 @@ def offer_of(
     signed = Authorization(token, _NAME, "2", CHAIN["chainId"], WALLET, account, total, until, "")
     made = GaslessPayment(
         GASLESS_ID, "", None, "", LINK["network"], LINK["paymentCurrency"], payee, LINK["paymentReference"],
-        *map(BaseUnits, (12_500_000, 12_500_000, 125_000)), LINK["feeAddress"], BaseUnits(network_fee), BaseUnits(0),
-        signed, datetime.now(UTC),
+        BaseUnits(12_500_000), BaseUnits(12_500_000), BaseUnits(125_000), LINK["feeAddress"], BaseUnits(network_fee),
+        BaseUnits(0), signed, datetime.now(UTC),
     )  # fmt: skip
     amounts = {"amount": "12.5", "platformFee": "0.125", "networkFee": str(network_fee / 10**6)}
     signed = replace(signed, nonce=terms_hash(made))
