@@ -27,6 +27,7 @@ _REFUSED_HEADERS = ("content-encoding", "link", "refresh")
 _FACTS = re.compile(
     r'<meta name="api-url" content="([^"<>]*)"><meta name="client-id" content="([^"<>]*)">'
     r'(?:<meta name="escrows" content="([^"<>]*)">)?'
+    r'(?:<meta name="gasless" content="([^"<>]*)">)?'
     r'(?:<meta name="walletconnect" content="([0-9a-f]{32})">'
     r'(?:<meta name="walletconnect-relay" content="([^"<>]*)">)?)?'
     r"<noscript>(.*)</noscript>",
@@ -69,9 +70,11 @@ def compare(url: str) -> tuple[list[str], str]:
     if facts is None:
         return differences, ""
     escrows = f" and has the escrows {unescape(facts[3])} besides" if facts[3] else ""
-    project = f" and offers WalletConnect as project {facts[4]}" if facts[4] else ""
-    relay = f" by the relay {unescape(facts[5])}" if facts[5] else ""
-    return differences, f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}{escrows}{project}{relay}"
+    gasless = f" and has gasless payments signed to {unescape(facts[4])}" if facts[4] else ""
+    project = f" and offers WalletConnect as project {facts[5]}" if facts[5] else ""
+    relay = f" by the relay {unescape(facts[6])}" if facts[6] else ""
+    asks = f"it asks {unescape(facts[1])!r} as client id {unescape(facts[2])!r}"
+    return differences, f"{asks}{escrows}{gasless}{project}{relay}"
 
 
 def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]:
@@ -82,7 +85,7 @@ def _page_differences(body: bytes, before: bytes, after: bytes) -> Iterator[str]
     facts = _FACTS.fullmatch(body[len(before) : len(body) - len(after)].decode(errors="replace"))
     if facts is None:
         yield "more than the metas and one noscript stands between the marks of the facts"
-    elif _ESCAPES.search(facts[6]):
+    elif _ESCAPES.search(facts[7]):
         yield "the noscript holds a script, its own end, or a comment"
 
 

@@ -181,7 +181,7 @@ def pay_gasless(services: Services, token: str, viewer: Viewer, options: PayOpti
     """
     from chalicelib.gasless import flows as gasless  # loaded by those alone who pay so
 
-    payable = load_visible(services, token, replace(viewer, announcer=None))
+    payable = load_visible(services, token, replace(viewer, announcer=None)).without_claim_of(viewer.announcer)
     gasless.check_kind(payable)
     require_payable(services, payable)
     check_options(options, payable.link, (payable,), amounts_owed((payable,)))

@@ -1,7 +1,10 @@
 """Views that accept the signature of a gasless payment, and say how far it is."""
 
+from dataclasses import replace
+
 from chalicelib.gasless import flows
 from chalicelib.gasless.schemas import GaslessState, SignGaslessPayment, gasless_state
+from chalicelib.payments.links.announcers import HEADER, announcer_of
 from chalicelib.payments.links.reading import Viewer
 from chalicelib.platform.http.view import Call
 
@@ -16,7 +19,8 @@ def read_gasless_payment(call: Call[None, None]) -> GaslessState:
 
 
 def send_gasless_payment_of_link(call: Call[SignGaslessPayment, None]) -> GaslessState:
-    token, viewer = call.path["token"], Viewer.of(call.caller)
+    token = call.path["token"]
+    viewer = replace(Viewer.of(call.caller), announcer=announcer_of(call.headers.get(HEADER)))
     made = flows.accept_for_link(call.services, token, viewer, call.path["payment_id"], call.body.signature)
     return gasless_state(made)
 

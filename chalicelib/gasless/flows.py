@@ -7,6 +7,7 @@ as the payment page, so that one that a client id alone has created needs the wo
 import re
 from dataclasses import replace
 
+from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import BadRequest, Conflict, Forbidden, NotFound
 from chalicelib.base.signatures import SIGNATURE_BYTES, with_large_v
 from chalicelib.chains.calldata.tokens import erc3009
@@ -39,6 +40,7 @@ from chalicelib.platform.services import Services
 from chalicelib.platform.storage.retrying import retry_conflicts
 from chalicelib.relayer import flows as relayer_flows
 from chalicelib.relayer.delays import check_not_delayed
+from chalicelib.relayer.keys.signer import gasless_accounts
 from chalicelib.relayer.records import Role
 from chalicelib.relayer.rules import Call, signature_gas
 
@@ -116,7 +118,7 @@ def _check_executes(services: Services, viewer: Viewer, payable: PayableLink) ->
 def _offer(services: Services, client_id: str | None, position: Position, payer: str) -> GaslessPayment:
     token = position.due.token
     network = token.network
-    sender, chain = relayer_flows.account_address(services, network, Role.GASLESS), services.chains.evm(network)
+    sender, chain = _sender_on(services, network), services.chains.evm(network)
     payment_id = rules.offer_id(position, client_id, payer, sender, services.clock())
     known = store.payment(services.store, payment_id)
     if known is not None:
@@ -130,6 +132,17 @@ def _offer(services: Services, client_id: str | None, position: Position, payer:
     made = rules.offer_payment(wish, services.clock())
     services.store.write(made)
     return made
+
+
+def _sender_on(services: Services, network: str) -> str:
+    """The account that makes the payments of a network. Raises NoRelayer, and BadRequest if the operator names another
+    one, by which the payment page would refuse what is signed."""
+    sender, named = relayer_flows.account_address(services, network, Role.GASLESS), gasless_accounts(services)[network]
+    if named and not same_address(named, sender):
+        raise BadRequest(
+            f"No gasless payments are made on {network}: its operator has to correct the account in gasless_networks"
+        )
+    return sender
 
 
 def _price(services: Services, position: Position, sender: str) -> Price:
@@ -162,16 +175,19 @@ def accept(services: Services, owner: Owner, payment_id: str, text: str) -> Gasl
 
 @retry_conflicts(5)
 def accept_for_link(services: Services, token: str, viewer: Viewer, payment_id: str, text: str) -> GaslessPayment:
-    """Accepts the signature of a gasless payment of a link from whoever has its token, as `accept`; one read more if a
-    client id alone has created the link. Raises as `accept`, and Forbidden as `_check_executes`."""
+    """Accepts the signature of a gasless payment of a link from whoever has its token, as `accept`, whatever they claim
+    to sign; one read more if a client id alone has created the link. Raises as `accept`, and Forbidden as
+    `_check_executes`."""
     signature, payable = _bytes_of(text), _load_link(services, token, viewer)
     payment = _payment_of(services, payable, payment_id)
     if payment.stage is Stage.OFFERED:
         _check_executes(services, viewer, payable)
-    return _accept(services, payment, signature, viewer.is_public)
+    return _accept(services, payment, signature, viewer.is_public, viewer.announcer)
 
 
-def _accept(services: Services, payment: GaslessPayment, signature: bytes, is_public: bool) -> GaslessPayment:
+def _accept(
+    services: Services, payment: GaslessPayment, signature: bytes, is_public: bool, claimant: str | None = None
+) -> GaslessPayment:
     """A link is written with its request: so an announced transaction, a claim to sign, a cancellation or the end of
     its time conflicts, and what comes second is decided again."""
     if payment.stage is not Stage.OFFERED:
@@ -183,7 +199,7 @@ def _accept(services: Services, payment: GaslessPayment, signature: bytes, is_pu
         raise NotFound("Request not found")
     payable = link_store.payable_link(services.store, stored.link_token) if stored.link_token is not None else None
     if payable is not None:
-        require_payable(services, payable)
+        require_payable(services, payable.without_claim_of(claimant))
         (request,) = payable.requests
     else:
         request = unlock_request(services, stored)

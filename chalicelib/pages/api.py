@@ -16,7 +16,7 @@ from chalicelib.pages import dashboard_html, flows
 from chalicelib.pages.assets import served_assets
 from chalicelib.pages.files import JSON, Asset
 from chalicelib.pages.flows import PageFacts
-from chalicelib.pages.html import Absence, page, page_headers
+from chalicelib.pages.html import NOWHERE, Absence, page, page_headers
 from chalicelib.platform.access.callers import Caller
 from chalicelib.platform.access.flows import page_visitor
 from chalicelib.platform.access.modes import Rate
@@ -24,6 +24,7 @@ from chalicelib.platform.access.rate_limits.flows import count_call
 from chalicelib.platform.http.responses import HttpResponse
 from chalicelib.platform.http.view import Visit, respond_with_file
 from chalicelib.platform.services import Services
+from chalicelib.relayer.keys.signer import gasless_accounts
 
 _IMAGE = {
     "Content-Type": "image/svg+xml",
@@ -48,7 +49,8 @@ def show_page(visit: Visit) -> HttpResponse:
         _refuse_other_sites(visit)
     facts, language = _facts(visit), language_of(visit.header("accept-language"))
     with_walletconnect = bool(settings.walletconnect_project_id) and visit.query("connect") == "walletconnect"
-    text = page(settings, facts, language, with_walletconnect)
+    accounts = gasless_accounts(visit.services) if settings.relayer_keys else NOWHERE
+    text = page(settings, facts, language, with_walletconnect, gasless=accounts)
     return HttpResponse(200, text, {**page_headers(settings, facts, with_walletconnect), "Vary": "Accept-Language"})
 
 

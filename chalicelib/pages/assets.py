@@ -20,9 +20,10 @@ JOINED: Mapping[str, Sequence[str]] = {
     "obstacles.js": ("exchange.js", "obstacles.js"),
     "bridge.js": ("deposits.js", "bridge.js"),
     "commerce.js": ("authorize.js", "commerce.js"),
+    "gasless.js": ("keccak.js", "gasless_words.js", "gasless_offer.js", "gasless.js"),
 }
 """Scripts that are loaded together and served as one file, each after those that it needs to begin: the page until a
-wallet is connected, paying, two other ways to pay, what Tron wallets need, and what few links need. Any other script
+wallet is connected, paying, what Tron wallets need, what few links need, and three other ways to pay. Any other script
 is a file of its own."""
 _FOLDER = Path(__file__).parent / "payment"
 _WALLETCONNECT = _FOLDER / "walletconnect"

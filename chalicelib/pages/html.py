@@ -1,5 +1,6 @@
 """The HTML of the hosted payment page: the part that depends on the link, escaped, and the response headers."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from html import escape
@@ -17,6 +18,9 @@ from chalicelib.platform.settings import Settings, origin_of
 
 _TRON_NODE = "https://api.trongrid.io"
 """Called by the tronWeb that Tron wallets inject into the page, so the page's policy has to allow it; never by us."""
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+NOWHERE: Mapping[str, str] = {}
+"""No network has gasless payments."""
 _MOST_LISTED = 20
 """Payees listed one by one; the rest is a number."""
 _DECIMAL_COMMA = frozenset({"de", "es", "fr", "it", "pt", "ru"})
@@ -43,12 +47,18 @@ class Absence(StrEnum):
 
 
 def page(
-    settings: Settings, facts: PageFacts | Absence, language: str, walletconnect: bool = False, extra: str = ""
+    settings: Settings,
+    facts: PageFacts | Absence,
+    language: str,
+    walletconnect: bool = False,
+    extra: str = "",
+    gasless: Mapping[str, str] = NOWHERE,
 ) -> str:
-    """Returns the page for a link, with more HTML. Without facts, its `<noscript>` part says why they are missing."""
+    """Returns the page for a link, with more HTML. Without facts, its `<noscript>` part says why they are missing.
+    `gasless` are the accounts of gasless payments by network: the page has nothing signed to others."""
     before, after = template(walletconnect)
     metas = f'{_meta("api-url", settings.api_url)}{_meta("client-id", settings.page_client_id)}{_escrows(settings)}'
-    metas += _walletconnect(settings, walletconnect)
+    metas += _gasless(gasless) + _walletconnect(settings, walletconnect)
     return f"{before}{metas}{extra}<noscript>{_noscript(facts, language)}</noscript>{after}"
 
 
@@ -173,6 +183,13 @@ def _escrows(settings: Settings) -> str:
     """Returns the escrows of ESCROW_CONTRACTS, which the page accepts beside its own: network, escrow, collector."""
     found = (f"{name} {each.escrow} {each.pre_approval}" for name, each in settings.escrow_contracts.items())
     return _meta("escrows", ",".join(found)) if settings.escrow_contracts else ""
+
+
+def _gasless(accounts: Mapping[str, str]) -> str:
+    """Returns the accounts of gasless payments: network and address. What is no address is left out."""
+    found = (f"{name} {account}" for name, account in accounts.items() if _ADDRESS.fullmatch(account))
+    content = ",".join(found)
+    return _meta("gasless", content) if content else ""
 
 
 def _walletconnect(settings: Settings, is_chosen: bool) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from chalicelib.base.addresses import tron_address_of
+from chalicelib.base.addresses import evm_address, tron_address_of
 from chalicelib.base.keccak import keccak256
 from chalicelib.chains.catalogue.contracts import recurring_networks
 from infra.local.chain import Chain
@@ -35,10 +35,19 @@ def create_keys(kms: Any, prefix: str) -> None:
         _create_key(kms, prefix, f"alias/{prefix}-relayer-{name}")
 
 
+def gasless_account(kms: Any, prefix: str) -> str:
+    """The account of gasless payments, of its key."""
+    return evm_address("0x" + _address_of(kms, f"alias/{prefix}-relayer-gasless-{GASLESS_NETWORK}").hex())
+
+
 def energy_account(kms: Any, prefix: str) -> str:
     """The account on Tron of the key that delegates energy, in base58."""
-    public_key = kms.get_public_key(KeyId=f"alias/{prefix}-relayer-energy-tron")["PublicKey"]
-    return tron_address_of(keccak256(public_key[-64:])[-20:])
+    return tron_address_of(_address_of(kms, f"alias/{prefix}-relayer-energy-tron"))
+
+
+def _address_of(kms: Any, alias: str) -> bytes:
+    public_key: bytes = kms.get_public_key(KeyId=alias)["PublicKey"]
+    return keccak256(public_key[-64:])[-20:]
 
 
 def _create_key(kms: Any, prefix: str, alias: str) -> None:

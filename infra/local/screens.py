@@ -33,7 +33,7 @@ from infra.local.scenes_calls import CALLS_SCENES
 from infra.local.scenes_commerce import COMMERCE_SCENES
 from infra.local.scenes_crosschain import CROSSCHAIN_SCENES
 from infra.local.scenes_energy import ENERGY_SCENES
-from infra.local.scenes_gasless import GASLESS_SCENES
+from infra.local.scenes_gasless import ACCOUNTS, GASLESS_SCENES
 from infra.local.scenes_sent import SENT_SCENES
 from infra.local.walletconnect import PROJECT
 
@@ -279,7 +279,7 @@ def _answer(route: Route, scene: Scene, asked: list[str]) -> bool:
         accepted = route.request.headers.get("accept-language", "")
         settings = replace(_SETTINGS, walletconnect_project_id=PROJECT if scene.has_relay else "")
         is_remote = "connect=walletconnect" in url.query
-        text = page_html(settings, scene.facts or Absence.UNKNOWN, language_of(accepted), is_remote)
+        text = page_html(settings, scene.facts or Absence.UNKNOWN, language_of(accepted), is_remote, gasless=ACCOUNTS)
         route.fulfill(body=text, content_type="text/html; charset=utf-8")
     elif asset is not None and asset != assets().get(scene.lacks):
         route.fulfill(body=asset.text, content_type=asset.content_type)

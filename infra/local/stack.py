@@ -34,7 +34,7 @@ from infra.local.process import LOCAL, ROOT, Child, StackProblem, free_port, is_
 from infra.local.provider import ACCOUNT as PROVIDER_ACCOUNT
 from infra.local.provider import SECRETS as PROVIDER_SECRETS
 from infra.local.provider import ProviderServer
-from infra.local.relayer import GASLESS_NETWORK, create_keys, energy_account, prepare_accounts
+from infra.local.relayer import GASLESS_NETWORK, create_keys, energy_account, gasless_account, prepare_accounts
 from infra.local.router import SECRETS as ROUTER_SECRETS
 from infra.local.router import running_router
 from infra.local.safe import Safe, install_safe
@@ -148,9 +148,11 @@ def _fill_cloud(cloud: Cloud, nodes: Mapping[str, str]) -> None:
     """Tables and queues, the sender of mails, a key, and the secret with nodes and providers."""
     cloud.apply_template(PREFIX)
     cloud.verify_sender(SENDER)
-    create_keys(cloud.client("kms"), PREFIX)
-    secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS, "gasless_networks": GASLESS_NETWORK}
-    secrets |= {"tron_energy": f"account={energy_account(cloud.client('kms'), PREFIX)},daily=1000000000"}
+    kms = cloud.client("kms")
+    create_keys(kms, PREFIX)
+    secrets = {**PROVIDER_SECRETS, **ROUTER_SECRETS}
+    secrets |= {"gasless_networks": f"{GASLESS_NETWORK}={gasless_account(kms, PREFIX)}"}
+    secrets |= {"tron_energy": f"account={energy_account(kms, PREFIX)},daily=1000000000"}
     cloud.put_rpc_urls(PREFIX, {**nodes, **secrets})
 
 

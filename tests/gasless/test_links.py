@@ -183,6 +183,16 @@ def test_a_payout_and_a_network_without_gasless_payments_are_refused_in_words() 
         pay(gasless)
 
 
+def test_nothing_is_offered_to_an_account_that_is_not_the_one_that_the_operator_names() -> None:
+    gasless = shop()
+    for named in (gasless.account, gasless.account.lower(), ""):
+        gasless.services.secrets.gasless_networks = f"base={named}"
+        assert pay(gasless).authorization.to == gasless.account
+    gasless.services.secrets.gasless_networks = f"optimism={gasless.account},base={PAYER}"
+    with pytest.raises(BadRequest, match="No gasless payments are made on base: .* has to correct the account"):
+        pay(gasless)
+
+
 def test_the_payee_of_a_link_does_not_pay_it() -> None:
     gasless = shop()
     with pytest.raises(ServiceError, match="is the payee"):
@@ -309,6 +319,28 @@ def test_of_a_signature_and_a_claim_to_sign_transactions_at_once_one_is_accepted
     for gasless, made in meanwhile(claim):
         assert gasless.load(made).stage is Stage.OFFERED
         assert gasless.link is not None and gasless.world.load(gasless.link).signing is not None
+
+
+def test_who_has_claimed_to_sign_is_offered_the_payment_and_signs_and_nobody_else_meanwhile() -> None:
+    gasless = shop()
+    made, own = gasless.offer(), replace(PAGE, announcer="b" * 64)
+    claim(gasless)
+    for viewer in (PAGE, replace(PAGE, announcer="c" * 64)):
+        with pytest.raises(LinkBeingSigned):
+            pay(gasless, viewer)
+        with pytest.raises(LinkBeingSigned):
+            flows.accept_for_link(gasless.services, token(gasless), viewer, made.payment_id, "0x" + RIGHT.hex())
+    assert pay(gasless, own).payment_id == made.payment_id
+    flows.accept_for_link(gasless.services, token(gasless), own, made.payment_id, "0x" + RIGHT.hex())
+    assert gasless.load(made).stage is Stage.SIGNED
+
+
+def test_a_transaction_that_was_announced_locks_also_who_has_announced_it() -> None:
+    gasless = shop()
+    made, own = gasless.offer(), replace(PAGE, announcer="a" * 64)
+    send(gasless)
+    with pytest.raises(LinkLocked):
+        flows.accept_for_link(gasless.services, token(gasless), own, made.payment_id, "0x" + RIGHT.hex())
 
 
 def test_of_a_signature_and_an_announced_transaction_at_once_one_is_accepted() -> None:

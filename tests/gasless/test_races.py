@@ -11,6 +11,7 @@ from chalicelib.base.errors import ServiceError
 from chalicelib.gasless import running as gasless_running
 from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.payments.requests.records import RequestStatus
+from chalicelib.platform.emergency_stop import flows as emergency_stop
 from chalicelib.platform.storage.store import WriteConflict
 from chalicelib.platform.storage.sweeping import SweepIncomplete
 from chalicelib.relayer.tracking import track
@@ -95,6 +96,26 @@ def test_a_payment_is_made_once_wherever_a_worker_dies(stage: str, of_link: bool
         gasless, made = at(stage, of_link)
         with suppress(Crash):
             work(guarded(gasless, Tripwire(position, before)))
+        check(gasless, made)
+        assert gasless.state.made["paid"] == 1, position
+
+
+@pytest.mark.parametrize("stage", ["accepted", "delegated", "sending", "mined"])
+def test_while_payments_are_stopped_nothing_more_is_sent_and_afterwards_each_is_made_once(stage: str) -> None:
+    for position in range(1, calls(stage, False) + 1):
+        gasless, made = at(stage)
+
+        def stop(one: Gasless = gasless) -> None:
+            emergency_stop.stop(one.services, "a drill")
+            one.services.stops.clear()  # as five seconds later
+
+        work(guarded(gasless, Interruption(position, stop)))
+        sent = len(gasless.chain.mempool.sent)
+        for _ in range(4):
+            gasless.world.advance(60)
+            work(gasless.services)
+        assert len(gasless.chain.mempool.sent) == sent, position
+        emergency_stop.resume(gasless.services)
         check(gasless, made)
         assert gasless.state.made["paid"] == 1, position
 

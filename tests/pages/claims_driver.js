@@ -46,7 +46,8 @@ async function played(keepClaim, { until, answers = [200], stops = Infinity }) {
 }
 
 async function main() {
-  const text = source("claims.js").replace('"./link.js"', JSON.stringify(url(source("link.js"))));
+  const link = url(source("link.js"));
+  const text = source("claims.js").replace('"./link.js"', JSON.stringify(link)).replace('"./poll.js"', JSON.stringify(url(source("poll.js"))));
   const { keepClaim } = await import(url(text));
   const answers = [];
   for (const scene of JSON.parse(fs.readFileSync(0))) answers.push(await played(keepClaim, scene));

@@ -22,10 +22,10 @@ from tests.pages.visitor import Visitor
 NAME = "Wallet"
 LEASE_MS = 360_000
 """More than a claim lasts that nobody prolongs."""
-APPROVE = "0x095ea7b3"
+APPROVE, SIGN = "0x095ea7b3", "eth_signTypedData_v4"
 QUIET = ("loading", "reading", "connecting", "checking", None)
 """States in which the page still looks."""
-FORBIDS = ("withdrawn", "claimed", "sent", "completed", "expired", "unsafe", "settling", "confirming", "waiting")
+FORBIDS = ("withdrawn", "claimed", "sent", "completed", "expired", "unsafe", "settling", "confirming", "waiting", "gasless-made")
 """States in which the page tells its reader not to pay, or that it is paid."""
 SCRIPT = """{
   let isHidden = false;
@@ -111,6 +111,9 @@ class Device:
     def __post_init__(self) -> None:
         self.tabs = [self.visitor]
         self.purse.says[CALLS] = self.purse.says[SENT] = self._asks
+        self._sign: Any = self.purse.says.get(SIGN)
+        if self._sign:
+            self.purse.says[SIGN] = lambda address, text: self._asks({"calls": [], "signs": (address, text)})
 
     def _asks(self, asked: dict[str, Any]) -> dict[str, Any]:
         if "calls" not in asked and asked["data"].startswith(APPROVE):
@@ -169,22 +172,25 @@ class Device:
     def press(self, times: int) -> None:
         """As a person does, an upgrade of the account chosen before."""
         before, page = len(self.open), self._tab()
-        run(page, "document.querySelector('#batch:not(:checked)')?.click();" + "document.querySelector('#pay')?.click();" * times)
+        run(page, "document.querySelector('#batch:not(:checked)')?.click();" + "document.querySelector('#pay, #sign')?.click();" * times)
         if self.draw.random() < 0.2:
             return  # somebody else does so at the same time
         for _ in range(20):
             page.wait_for_timeout(20)
-            if len(self.open) > before or not any(state in ("review", "switching", "reading", "signing") for state in self.states):
+            if len(self.open) > before or not any(state in ("review", "switching", "reading", "signing", "gasless") for state in self.states):
                 return
 
     def confirm(self) -> None:
         """Confirms what the wallet shows, whatever has become of the page; once the claim may be over, as the page says."""
         if self.has_slept and any(state in FORBIDS for state in self.states):
             self.decline()
+        results: list[Any]
         for number, asked in self.open:
-            if isinstance(self.purse, BatchPurse) and "calls" in asked:
+            if "signs" in asked:
+                results = [self._sign(*asked["signs"])["result"]] * 2
+            elif isinstance(self.purse, BatchPurse) and "calls" in asked:
                 made = self.purse.make(asked)
-                results: list[Any] = [made, made["id"]]
+                results = [made, made["id"]]
             else:
                 try:
                     results = [self.purse.send(asked)] * 2

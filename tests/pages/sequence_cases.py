@@ -17,6 +17,7 @@ from tests.pages.bridge_transfers import USDC, USDC_ON_BASE, BatchTwoChains, Bri
 from tests.pages.purse import HANGS, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_commerce import Operator
+from tests.pages.test_gasless import Service
 from tests.pages.test_payments import OTHER, payout
 from tests.support.client import item
 from tests.support.items import native
@@ -176,9 +177,34 @@ class CapturableCase(Case):
         assert self.payment.capturable == CAPTURABLE
 
 
+@dataclass
+class GaslessCase(Case):
+    """A payment that its payers sign, who have no coin, or pay by transactions. It is made while the service looks."""
+
+    service: Service = field(kw_only=True)
+
+    def settle(self) -> None:
+        self.stack.settle()
+        self.service.look()
+
+    def assert_paid_once(self, shown: Any) -> int:
+        while any(each.is_executed for each in self.stack.payment(self.tokens[0]).requests):
+            self.settle()
+        *lost, paid = self.ledgers[0].moved()[FUSDC]
+        assert paid in (0, *self.amounts), (*shown, lost, paid)
+        assert sum(each != 0 for each in lost) == (paid > 0), (*shown, lost, paid)
+        assert paid <= -sum(lost) <= 11 * paid // 10, (*shown, lost, paid)
+        return paid
+
+
 def draw_case(draw: Random, other: Random, stack: Stack, bridged: BridgeTransfers, *, is_mined: bool) -> Case:
-    """`other` draws what `draw` did not draw at first: whether it is paid from another chain or held in an escrow."""
-    kind = other.choice(["bridged", "capturable", *[None] * 3])
+    """`other` draws what `draw` did not draw at first: whether it is paid from another chain, held in an escrow, or
+    signed."""
+    kind = other.choice(["bridged", "capturable", "gasless", *[None] * 3])
+    if kind == "gasless":
+        service, token = Service(stack), stack.shop.link(item())
+        payers = _one_or_two(other, [service.purse(other.choice([0, 10**18])) for _ in range(2)])
+        return GaslessCase(stack, "gasless", [token], payers, {12_500_000: 12_500_000}, (token, token), service=service)
     if kind == "bridged":
         token, payers = bridged.link(), _one_or_two(other, [_traveller(other, bridged) for _ in range(2)])
         return BridgedCase(stack, "bridged", [token], payers, {12_500_000: BRIDGED["most"]}, (token, token), bridged=bridged)

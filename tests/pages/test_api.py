@@ -5,6 +5,7 @@ import io
 import json
 import re
 from base64 import b64encode
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -108,6 +109,28 @@ def test_a_relay_may_be_asked_by_the_page_that_was_opened_with_walletconnect_alo
             assert hosts_of(get(api, path)) == [*usual, "wss://relay.walletconnect.org"]
         for other in ("WalletConnect", "x", "walletconnect%20", ""):
             assert hosts_of(get(api, f"{plain}&connect={other}")) == usual
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        (f"sepolia={PAYEE}, base = {FEE_ADDRESS},optimism", f"sepolia {PAYEE},base {FEE_ADDRESS}"),
+        ('sepolia=0x12,base="><script>,optimism', None),
+        ("sepolia", None),
+    ],
+)
+def test_a_page_names_the_accounts_of_gasless_payments_and_nothing_that_is_no_address(
+    api: Api, entry: str, named: str | None
+) -> None:
+    get(api, "/")
+    secrets: Any = running().secrets
+    secrets.gasless_networks = entry
+    try:
+        assert re.findall('<meta name="gasless" content="([^"]*)">', get(api, "/?token=x").body.decode()) == ([named] if named else [])
+        found, asks = compare(f"http://127.0.0.1:{api.port}/?token=x")
+        assert (found, f" and has gasless payments signed to {named}" in asks) == ([], named is not None)
+    finally:
+        del secrets.gasless_networks
 
 
 def test_what_is_served_by_https_is_asked_for_by_nothing_else(api: Api, configured: Configured) -> None:

@@ -174,15 +174,15 @@ def bindings(line: str) -> list[tuple[str, str]]:
 def test_it_is_67_kb_at_most_in_any_language_and_9_kb_more_for_each_other_way_to_pay(api: Api, language: str) -> None:
     """With four more networks than there are, and the links of wallet apps, which a phone alone loads. The other ways, each
     loaded for those alone who need it: from another chain, and into an escrow. So are the view of a multicall that cannot be
-    paid at once, what asks for one confirmation, what pays without gas, what pays a test link, and the sessions of Tron wallets, with what payments take there in words of
-    every language."""
+    paid at once, what asks for one confirmation, what pays a test link, what pays without gas, and the sessions of Tron
+    wallets; the last two have their words in every language."""
     page = get(api, "/?token=x", {"Accept-Language": language}).body
     always = {"page.js", "payment.js", "manual.js", "apps.js", f"locales/{language}.json"}
     needed = {name for name in assets() if name.endswith(".js")} - always
     grown = {name: with_more_networks(asset.text) if name.endswith(".js") else asset.text for name, asset in assets().items()}
     sizes = {name: len(gzip.compress(text.encode())) for name, text in grown.items()}
     assert sizes["calls.js"] <= 4_000 and sizes["tron.js"] <= 11_000 and sizes["sandbox.js"] <= 3_000
-    assert sizes["gasless.js"] <= 9_000
+    assert sizes["gasless.js"] <= 10_500
     listed = {"commerce.js", f"locales/{language}.commerce.json", f"locales/{language}.reclaim.json"}
     assert len(gzip.compress(page)) + sum(sizes[name] for name in always) <= 67_000
     for group in (needed - listed - {"obstacles.js", "calls.js", "tron.js", "sandbox.js", "gasless.js"}, listed):

@@ -1,5 +1,6 @@
 """A payer without coins pays by one signature, which the service turns into a payment: on a real chain, in real browsers."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -20,9 +21,13 @@ from tests.fakes.world import FEE_ADDRESS, PAYEE
 from tests.onchain.ledger import Ledger
 from tests.onchain.payer import FUSDC
 from tests.pages.conftest import NewVisitor
-from tests.pages.purse import REJECTS, Purse
+from tests.pages.purse import HANGS, REJECTS, Purse
 from tests.pages.stack import Stack
+from tests.pages.test_answers import THIEF, forge
+from tests.pages.test_troubles import ANSWERS_LATER
+from tests.pages.test_two_devices import lapse
 from tests.pages.visitor import Visitor
+from tests.support.client import item
 from tests.support.running import running
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -39,8 +44,13 @@ class Service:
         with stack.lock:
             self._secrets: Any = running().secrets
             self._secrets.gasless_networks = "sepolia"
-            account = account_address(running(), "sepolia", Role.GASLESS)
-        stack.chain.fund_native(account, 10**20)
+            self.account = account_address(running(), "sepolia", Role.GASLESS)
+            self.name_account(self.account)
+        stack.chain.fund_native(self.account, 10**20)
+
+    def name_account(self, account: str) -> None:
+        """What the operator says whose account it is, which the page is told."""
+        self._secrets.gasless_networks = f"sepolia={account}"
 
     def stop(self) -> None:
         del self._secrets.gasless_networks
@@ -198,21 +208,145 @@ def test_of_two_browsers_that_sign_one_pays_and_the_other_says_so(service: Servi
     assert balances[0] < HAS == balances[1]
 
 
-def test_who_signs_while_somebody_pays_with_transactions_is_not_charged(service: Service, new_visitor: NewVisitor) -> None:
-    stack, token, purse, other = service.stack, service.stack.shop.link(**FEE), service.purse(), Purse(service.stack.chain, "Other")
-    visitor = offered(new_visitor(purse).unwatched(), purse, token)
-
-    def pay_meanwhile(address: str, text: str) -> dict[str, Any]:
-        new_visitor(other).open(token).connect(other).pay("confirming")
-        return signs(address, text)  # type: ignore[no-any-return, operator]
-
-    signs, purse.says[SIGN] = purse.says[SIGN], pay_meanwhile
+def asked(visitor: Visitor, purse: Purse) -> Visitor:
+    """The wallet, which keeps silent until `window.answer` is called, is asked for the signature."""
+    purse.says[SIGN] = HANGS
+    times = purse.asked.count(SIGN)
     visitor.frame.locator("#sign").click()
-    visitor.reach("sent", "completed")
+    return visitor.until(lambda: purse.asked.count(SIGN) > times)
+
+
+@pytest.mark.parametrize("answer", ["signs", "declines"])
+def test_what_is_signed_after_somebody_has_paid_with_transactions_is_sent_to_nobody(
+    service: Service, new_visitor: NewVisitor, answer: str
+) -> None:
+    stack, token, purse, other = service.stack, service.stack.shop.link(**FEE), service.purse(), Purse(service.stack.chain, "Other")
+    visitor, texts = new_visitor(purse).unwatched(), list[str]()
+    visitor.page.add_init_script(ANSWERS_LATER)
+    offered(visitor, purse, token)
+    signs: Any = purse.says[SIGN]
+    purse.says[SIGN] = lambda address, text: texts.append(text) or HANGS
+    reply = stack.shop.get(f"/v2/secure-payments/{token}/pay?wallet={other.address}")
+    visitor.frame.locator("#sign").click()
+    visitor.until(lambda: len(texts) == 1)
+    for each in reply.json["transactions"]:
+        other.send({**each, "from": other.address, "value": hex(each["value"])})
     stack.settle()
+    visitor.reach("withdrawn").shows("reject it there")
+    visitor.page.evaluate("said => window.answer(said)", signs(purse.address, texts[0]) if answer == "signs" else REJECTS)
+    visitor.reach("completed").shows("Already paid")
     service.look()
-    visitor.reach("completed")
     assert stack.chain.token_balance(FUSDC, purse.address) == HAS
+    assert not any("/gasless/" in each and each.startswith("POST") and token in each for each in stack.asked)
+
+
+def test_while_a_wallet_is_asked_for_a_signature_no_other_device_is_offered_the_payment(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    stack, token, purse, other = service.stack, service.stack.shop.link(**FEE), service.purse(), Purse(service.stack.chain, "Other")
+    phone = new_visitor(purse)
+    phone.page.add_init_script(ANSWERS_LATER)
+    computer = new_visitor(other).open(token).connect(other)
+    asked(offered(phone, purse, token), purse)
+    computer.reach("claimed")
+    another = phone.another_tab()
+    another.open(token, "gasless").frame.locator("#sign").click()
+    another.reach("elsewhere")
+    phone.page.evaluate("said => window.answer(said)", REJECTS)
+    phone.reach("wallet-rejected")
+    computer.reach("review").pay("confirming")
+    stack.settle()
+    computer.reach("completed")
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_a_link_that_ends_or_is_claimed_elsewhere_while_a_wallet_is_asked_is_told_and_nothing_is_sent(
+    service: Service, new_visitor: NewVisitor, is_cancelled: bool
+) -> None:
+    stack, token, purse, other = service.stack, service.stack.shop.link(**FEE), service.purse(), service.purse()
+    visitor = new_visitor(purse)
+    visitor.page.add_init_script(ANSWERS_LATER)
+    asked(offered(visitor, purse, token), purse)
+    if is_cancelled:
+        shop = stack.shop
+        assert shop.api.request("POST", f"/v2/secure-payments/{token}/cancel", None, shop.by_key).status == 200
+    else:
+        with stack.lock:
+            lapse(token)  # while the device sleeps
+        asked(offered(new_visitor(other), other, token), other)
+    visitor.reach("withdrawn").shows("Do not confirm this any more")
+    visitor.page.evaluate("said => window.answer(said)", {"result": "0x" + "5a" * 65})
+    visitor.reach("cancelled" if is_cancelled else "claimed")
+    assert stack.payment(token).requests[0].execution is None
+
+
+def test_a_wallet_that_is_silent_about_a_signature_is_named_after_some_seconds(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse = service.purse()
+    visitor = new_visitor(purse)
+    visitor.page.clock.install()
+    asked(offered(visitor, purse, service.stack.shop.link(**FEE)), purse).reach("signing")
+    visitor.page.clock.fast_forward(20_000)
+    visitor.reach("slow").shows("Your wallet has not answered yet", purse.name)
+    visitor.page.clock.fast_forward(600_000)
+    visitor.reach("wallet-timeout").press("Try again").reach("gasless")
+
+
+def test_who_signs_while_payments_are_stopped_or_the_service_is_away_pays_once_it_answers(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, stack, answers = service.purse(), service.stack, [503, 502, 0]
+    visitor = offered(new_visitor(purse), purse, token := stack.shop.link(**FEE))
+    stopped = {"statusCode": 503, "message": "stopped", "error": "Service Unavailable", "code": "payments_stopped"}
+
+    def answer(route: Route) -> None:
+        if route.request.method != "POST" or not answers:
+            return route.continue_()
+        status = answers[0]
+        return route.fulfill(status=status, json=stopped if status == 503 else {}) if status else route.abort()
+
+    visitor.page.route("**/gasless/*", answer)
+    visitor.frame.locator("#sign").click()
+    for words in ("Payments are stopped for now", "The payment service does not answer", "The payment service does not answer"):
+        visitor.reach("gasless-sends").shows(words, "This page sends the signature again by itself")
+        answers.pop(0)
+    visitor.reach("gasless-made")
+    assert len(stack.payment(token).requests) == 1 and purse.asked.count(SIGN) == 1
+
+
+def test_a_signature_that_nobody_has_accepted_before_its_end_is_told_to_have_paid_nothing(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse = service.purse()
+    visitor = new_visitor(purse)
+    visitor.page.clock.install()
+    offered(visitor, purse, token := service.stack.shop.link(**FEE))
+    lost = list[str]()
+    visitor.page.route("**/gasless/*", lambda route: (lost.append(route.request.url), route.fulfill(status=503, json={}, headers={"retry-after": "60"})))
+    visitor.frame.locator("#sign").click()
+    visitor.reach("gasless-sends").until(lambda: len(lost) > 0)
+    visitor.page.evaluate("() => { const real = Date.now; Date.now = () => real() + 1_000_000; }")
+    visitor.page.clock.run_for(120_000)
+    visitor.reach("unpayable").shows("nothing was taken from the wallet")
+    assert service.stack.payment(token).requests[0].execution is None
+
+
+def test_a_look_that_fails_ends_no_following_and_never_calls_the_own_payment_another_ones(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = signed(offered(new_visitor(purse), purse, token))
+    failed = list[str]()
+    visitor.page.route("**/gasless/*", lambda route: (failed.append(route.request.url), route.fulfill(status=503, json={})))
+    visitor.until(lambda: len(failed) > 1)
+    for _ in range(6):
+        service.look()
+    visitor.reach("trouble-away").page.unroute("**/gasless/*")
+    visitor.reach("completed").shows("Payment complete")
+    visitor.page.goto("about:blank")
+    visitor.page.route("**/gasless/*", lambda route: route.abort())
+    visitor.open(token, "completed").shows("Payment complete")
 
 
 def test_a_signature_whose_answer_is_lost_is_sent_again_and_pays_once(service: Service, new_visitor: NewVisitor) -> None:
@@ -268,6 +402,59 @@ def test_a_failure_is_told_to_who_comes_back_later(service: Service, new_visitor
 
 # ---- what is not signed
 
+
+def test_a_page_names_the_account_that_the_service_signs_with(service: Service, new_visitor: NewVisitor) -> None:
+    purse, token = service.purse(), service.stack.shop.link()
+    visitor = offered(new_visitor(purse), purse, token)
+    named = visitor.page.locator('meta[name="gasless"]').get_attribute("content")
+    assert named == f"sepolia {account_of_offer(service, token, purse)}" == f"sepolia {service.account}"
+
+
+def account_of_offer(service: Service, token: str, purse: Purse) -> str:
+    reply = service.stack.shop.get(f"/v2/secure-payments/{token}/pay?wallet={purse.address}&gasless=true")
+    return str(json.loads(reply.json["typedData"])["values"]["to"])
+
+
+def test_an_answer_that_names_another_account_is_refused_in_words_and_nothing_is_signed(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    purse, token = service.purse(), service.stack.shop.link(**FEE)
+    visitor = new_visitor(purse)
+
+    def to_a_thief(body: dict[str, Any]) -> None:
+        if "typedData" in body:
+            body["typedData"] = body["typedData"].replace(service.account, THIEF)
+
+    forge(visitor, "/pay", to_a_thief)
+    visitor.open(token).connect(purse, "unsafe").shows("Stopped for your safety", "pays somebody else", THIEF)
+    assert visitor.page.locator("#sign").count() == 0 and SIGN not in purse.asked
+
+
+def test_an_offer_of_the_service_itself_for_another_link_is_refused_in_words_and_nothing_is_signed(
+    service: Service, new_visitor: NewVisitor
+) -> None:
+    """With the signature the service would pay the thief's link of the same amount."""
+    purse, token, shop = service.purse(), service.stack.shop.link(**FEE), service.stack.shop
+    stolen = shop.link(item(payee=THIEF), **FEE)
+    visitor = new_visitor(purse)
+
+    def of_the_thief(body: dict[str, Any]) -> Any:
+        if "typedData" in body:
+            return shop.get(f"/v2/secure-payments/{stolen}/pay?wallet={purse.address}&gasless=true").json
+        return None
+
+    forge(visitor, "/pay", of_the_thief)
+    visitor.open(token).connect(purse, "unsafe").shows("Stopped for your safety", "pays for something else")
+    assert SIGN not in purse.asked
+
+
+def test_a_page_that_names_no_account_has_no_such_choice(service: Service, new_visitor: NewVisitor) -> None:
+    purse = service.purse(10**18)
+    service.name_account("")
+    visitor = new_visitor(purse).open(service.stack.shop.link()).connect(purse)
+    assert visitor.frame.locator("#gasless").count() == 0
+
+
 TYPED = offer_of()["typedData"]
 
 
@@ -290,6 +477,24 @@ def test_what_is_not_the_payment_of_the_link_is_not_signed(stage: Stage, body: d
     scene = replace(GASLESS_SCENES["gasless"], offer=(200, body), state="trouble-odd")
     with stage.show_scene(scene) as page:
         assert page.locator("#sign").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (offer_of(account=PAYEE), "The transaction pays somebody else."),
+        (offer_of(payee=FEE_ADDRESS), "The transaction pays for something else."),
+        (offer_of(gaslessPaymentId="01M7W6TC8F5481TMW6M18FVN1Q"), "The transaction pays for something else."),
+    ],
+)
+def test_what_is_signed_to_another_account_or_for_another_payment_is_refused_in_words(
+    stage: Stage, body: dict[str, Any], words: str
+) -> None:
+    """The second is what the service itself offers for another link, which would be paid with the signature."""
+    scene = replace(GASLESS_SCENES["gasless"], offer=(200, body), state="unsafe")
+    with stage.show_scene(scene) as page:
+        assert page.locator("#sign").count() == 0
+        assert {"Stopped for your safety", words} <= set(page.locator("#panel").inner_text().splitlines())
 
 
 def test_who_has_too_little_for_the_network_as_well_is_told_that_before_signing(stage: Stage) -> None:

@@ -186,6 +186,8 @@ TEMPLATES = {
     "${state}.title": [*re.findall(r'"([\w-]+)"', " ".join(STATES)), *WHERE],
     "unsafe.${verdict.reason}": UNSAFE,
     "unsafe.${this.payment.verdict.reason}": UNSAFE,
+    "unsafe.${refusal}": words(r"const refusal = (.*);", "gasless_offer.js"),
+    "${why}.title": words(r"why = trouble.* \? (.*);", "gasless.js"),
     "reason.${blockReason}": [each.value for each in Reason if each not in OF_THE_SET],
     "manual.${kind}": ["reset", "approve", "pay"],  # nobody funds an account here: no eoaWallet is expected
     "step.${kind}": words(r"if \(\[(.*)\]\.includes\(kind\)\)", "views.js"),
@@ -208,7 +210,7 @@ def test_only_a_verified_domain_has_a_mark_and_a_label_says_that_it_is_not_verif
     assert len(label) > len("\u201c{label}\u201d") + 5 and not label.startswith("{label}")
 
 
-@pytest.mark.parametrize("script", ["energy.js", "exchange.js", "gasless.js", "sandbox.js"])
+@pytest.mark.parametrize("script", ["energy.js", "exchange.js", "gasless_words.js", "sandbox.js"])
 def test_a_script_with_words_of_its_own_has_them_in_every_language_with_the_same_values(script: str) -> None:
     table = (PAGES / script).read_text(encoding="utf-8").partition("const WORDS = {")[2].partition("\n};")[0]
     languages = re.findall(r"^  (\w+): \{\n(.*?)^  \},", table, re.MULTILINE | re.DOTALL)

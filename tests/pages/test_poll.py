@@ -84,7 +84,7 @@ def test_an_idle_page_asks_a_few_times_an_hour() -> None:
 def test_a_payment_on_base_asks_as_often_as_the_model_of_costs_counts() -> None:
     """When it is opened; while the wallet is asked for ten seconds; and once the payment is confirmed, until the service
     has recorded it ten seconds later."""
-    asking = played(**paces("signer.js", "WATCH"), stops=10_000)["asked"]
+    asking = played(**paces("claims.js", "WATCH"), stops=10_000)["asked"]
     confirmed = [0, *played(**paces("follow.js"), turns=[{}, {"done": True}])["asked"]]  # asked at once, too
     assert confirmed[-1] <= 10_000
     assert 1 + len(asking) + len(confirmed) == POLLS

@@ -116,6 +116,7 @@ def play(draw: Random, case: Case, devices: list[Device], taken: list[str]) -> N
         each.lose_the_service(False)
         for name in READS:
             each.purse.says.pop(name, None)
+        each.until(lambda now=each: "gasless-sends" not in now.states)
 
 
 def ends(case: Case, devices: list[Device], browsers: Shelf, draw: Random, paid: int, shown: Any) -> None:

@@ -1,10 +1,14 @@
 // The claim of this browser to have a payment signed: while it lasts, no other browser is offered the payment.
 
 import { hexOf, isLike, keepSent } from "./link.js";
+import { poll } from "./poll.js";
 
 const LOOKS_EVERY = 10_000; // milliseconds between two looks at the end of the claim
 // Milliseconds before that end. The service prolongs it in its last minute, and a hidden page runs once a minute at least.
 const RENEWED_BEFORE = 70_000;
+// Milliseconds after which the page says that the wallet may be hidden or stuck.
+const SLOW = 15_000;
+const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
 
 const ask = (app, calls) => app.ask("/signing", { calls, announcerSecret: keepSent(app) });
 
@@ -12,10 +16,10 @@ export function callsOf(steps) {
   return steps.map(({ transaction: { to, data, value } }) => ({ to, data, value: `0x${BigInt(value).toString(16)}` }));
 }
 
-/** Claims the signing of steps: the claim, null if the link cannot be claimed or not any more, or `settled` if it has ended. */
-export async function claim({ app, chain, address, isSafe }, steps) {
+/** Claims the signing of what a wallet is asked for: the claim, null if the link cannot be claimed or not any more, or `settled` if it has ended. */
+export async function claim({ app, chain, address, isSafe }, asked) {
   if (!globalThis.crypto?.subtle || (isSafe && !app.stored.set("wallet", "safe"))) return null; // its frame may have no storage
-  const text = new TextEncoder().encode(JSON.stringify([chain.chainId, address, callsOf(steps)]));
+  const text = new TextEncoder().encode(JSON.stringify([chain.chainId, address, asked]));
   const calls = `0x${hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)))}`;
   const response = await ask(app, calls);
   const { status, body } = response;
@@ -61,4 +65,25 @@ export function keepClaim(app, { claim: claimed }, lost = () => {}) {
     else if (status || app.now() >= claimed.until) void (clearInterval(timer), lost());
   }, LOOKS_EVERY);
   return () => clearInterval(timer);
+}
+
+// `isLate` is whether somebody may have paid meanwhile.
+/** While a wallet asks for what `note` has claimed: calls `slow` if that takes long, and `withdraw(isLate)` once the link does not owe it by `stands(link)`, or the claim is lost. Returns a stop function. */
+export function watchLink(app, note, { stands, slow, withdraw }) {
+  let isAnswered = false;
+  const timer = setTimeout(slow, SLOW);
+  const end = (isLate) => {
+    if (isAnswered || note.isLate === isLate) return;
+    clearTimeout(timer);
+    Object.assign(note, { isWithdrawn: true, isLate });
+    withdraw();
+  };
+  const release = keepClaim(app, note, () => end(false));
+  const stop = poll(async () => {
+    const { kind, link } = await app.load();
+    if (isAnswered || (kind === "open" && stands(link))) return isAnswered;
+    end(!["expired", "cancelled", "awaiting", "claimed"].includes(kind)); // nobody paid, as far as is known
+    return kind !== "claimed";
+  }, WATCH);
+  return () => void (clearTimeout(timer), stop(), release(), (isAnswered = true));
 }

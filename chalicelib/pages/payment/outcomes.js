@@ -72,13 +72,13 @@ export async function showEnd(app, outcome) {
   const isDone = known === "completed" && isCounted && !isUnsure;
   const isComing = known === "completed" && Boolean(bridgeTransfer && way.isUnderWay);
   const paid = `paid:${app.token}`; // when, by this browser's clock, or 1
-  const isOurs = app.paidHere || sent || app.stored.get(paid) || listed.some((hash) => sentHere(app)?.hashes.includes(hash));
-  if (isDone && isOurs) app.stored.set(paid, app.stored.get(paid) ?? String(note?.sentAt ?? (app.paidHere ? Date.now() : 1)));
-  const key = known !== "completed" ? known : isComing ? "settling" : isDone && isOurs ? "completed" : "paid";
+  const isOurs = isDone && (sent || (await isPaidHere(app, listed)));
+  if (isOurs) app.stored.set(paid, app.stored.get(paid) ?? String(note?.sentAt ?? app.endedAt ?? (app.paidHere ? Date.now() : 1)));
+  const key = known !== "completed" ? known : isComing ? "settling" : isOurs ? "completed" : "paid";
   const valid = [...new Set([...listed, sent])].filter((hash) => HASH.test(hash));
   const isOwn = ({ txHash }) => sentHere(app)?.hashes.includes(txHash);
   const shown = valid.filter((hash) => !way?.hashes.includes(hash) && !surplus.some(({ txHash }) => txHash === hash));
-  if (isDone) for (const name of ["pay", "from", "declined"]) app.stored.set(`${name}:${app.token}`, null);
+  if (isDone) for (const name of ["pay", "from", "declined", "gasless"]) app.stored.set(`${name}:${app.token}`, null);
   if (app.link) app.summary(app.link);
   app.show(known === "sent" && way ? way.state : known, () => ({
     title: app.t(`${key}.title`),
@@ -101,6 +101,13 @@ export async function showEnd(app, outcome) {
   }));
   const isOpen = ["safe", "sent", "claimed", "awaiting"].includes(known) || (note && known !== "completed") || (bridgeTransfer && way.isUnderWay);
   if (isOpen || isUnsure) await again(app, kind, JSON.stringify([bridgeTransfer ?? null, found]));
+}
+
+/** Whether a link that is paid was paid in this browser: its page says so, now or on an earlier visit, or it has sent one of the `listed` transactions or signed the payment that the service has made. */
+async function isPaidHere(app, listed) {
+  const { paidHere, stored, token, asset } = app;
+  if (paidHere || stored.get(`paid:${token}`) || listed.some((hash) => sentHere(app)?.hashes.includes(hash))) return true;
+  return Boolean(stored.get(`gasless:${token}`)) && (await asset("gasless.js")).isMadeHere(app);
 }
 
 /** A transaction that paid more than was due: how much, and what to do unless that is said already. */

@@ -284,10 +284,8 @@ async function open(loaded) {
     const branding = outcome.link?.branding ?? outcome.body?.branding;
     if (branding && !app.isBranded) brand(app, branding);
     app.isBranded ||= Boolean(branding);
-    const gasless = stored.get(`gasless:${token}`) && !stored.get(`paid:${token}`) ? await asset("gasless.js") : null;
-    if (outcome.kind === "completed") app.paidHere = await gasless?.isMadeHere(app).catch(() => false);
     if (await settle(outcome)) return;
-    if (await gasless?.recall(app)) return;
+    if (stored.get(`gasless:${token}`) && (await (await asset("gasless.js")).recall(app))) return;
     setTimeout(() => watch(app), 10_000);
     if (isTest) return void (await asset("sandbox.js")).offerPayment(app);
     if (!app.choose) offerWallets(app);

@@ -3,13 +3,9 @@
 
 import { LOOKS, LOOKS_FAILED, findDoubt, hasMovedOn } from "./denials.js";
 import { isPayment } from "./notes.js";
-import { poll } from "./poll.js";
 import { stands } from "./quote.js";
-import { claim, giveBack, keepClaim } from "./claims.js";
+import { callsOf, claim, giveBack, watchLink } from "./claims.js";
 
-// Milliseconds after which the page says that the wallet may be hidden or stuck.
-const SLOW = 15_000;
-const WATCH = { first: 3_000, most: 15_000 }; // milliseconds between two reads of the link while the wallet asks
 const HARMLESS = ["rejected", "unsupported", "wrong-chain", "add-chain-refused", "account"]; // nothing was sent, it says
 // It says that something went wrong: a transaction may have gone out before that.
 const FAILED = ["failed", "poor"];
@@ -63,7 +59,7 @@ export class Signer {
     const references = [...(step.payments ?? payment.owed.payments.keys())].map((at) => payment.owed.payments[at].reference);
     const isLast = payment.isSafe || place < 0 || rest.length === 1;
     const isClaimed = isPayment({ step: step.kind }) && !this.app.link.isReclaim;
-    const claimed = isClaimed ? await claim(payment, payment.isSafe || place < 0 ? rest : [step]) : null;
+    const claimed = isClaimed ? await claim(payment, callsOf(payment.isSafe || place < 0 ? rest : [step])) : null;
     if (claimed === "settled") return claimed;
     if (place < 0 && !claimed) return payment.forgoBatch();
     const batch = place < 0 ? { id: claimed.id, answered: null } : undefined;
@@ -98,22 +94,12 @@ export class Signer {
   /** While the wallet asks: shows if it takes long, or if the link no longer owes the payment. Returns a stop function. */
   watchLink(note, rest) {
     const { app, payment } = this;
-    let isAnswered = false;
-    const slow = setTimeout(() => payment.views.progress("slow", note.place), SLOW);
-    const withdraw = (isLate) => {
-      if (isAnswered || note.isLate === isLate) return;
-      clearTimeout(slow);
+    const withdraw = () => {
       payment.views.withdrawn();
-      app.notes.write(Object.assign(note, { isWithdrawn: true, isLate }));
+      app.notes.write(note);
     };
-    const release = keepClaim(app, note, () => withdraw(false));
-    const stop = poll(async () => {
-      const { kind, link } = await app.load();
-      if (isAnswered || (kind === "open" && stands(link, payment.quote, payment.owed, rest))) return isAnswered;
-      withdraw(!["expired", "cancelled", "awaiting", "claimed"].includes(kind)); // nobody paid, as far as is known
-      return kind !== "claimed";
-    }, WATCH);
-    return () => void (clearTimeout(slow), stop(), release(), (isAnswered = true));
+    const slow = () => payment.views.progress("slow", note.place);
+    return watchLink(app, note, { stands: (link) => stands(link, payment.quote, payment.owed, rest), slow, withdraw });
   }
 
   /** The wallet returned no hash: deletes the note if nothing was sent or the step does not pay; else follows it. */

@@ -320,13 +320,17 @@ class Payable:
         """
         if announcer is None:
             return self
-        is_own = self.signing is not None and compare_digest(self.signing.claimant, announcer)
-        found = replace(self, signing=None) if is_own else self
+        found = self.without_claim_of(announcer)
         if self.announcements is None:
             return found
         first, *others = [each for each in self.announcements.all if not each.is_by(announcer)] or (None,)
         shown = replace(self.announcements, first=first, others=tuple(others)) if first is not None else None
         return replace(found, announcements=shown)
+
+    def without_claim_of(self, claimant: str | None) -> Self:
+        """The link as somebody with this hash of a secret reads it, without their own claim to sign."""
+        is_own = claimant is not None and self.signing is not None and compare_digest(self.signing.claimant, claimant)
+        return replace(self, signing=None) if is_own else self
 
     @property
     def is_paid(self) -> bool:

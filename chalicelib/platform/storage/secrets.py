@@ -36,8 +36,8 @@ class Secrets:
 
     The URL of tron is the base URL of a TronGrid or java-tron node. The optional entries that are not URLs are
     TronGrid's key, that of the price source, that of the compliance provider, the key by which that provider signs its
-    events, and that of the router; the networks with gasless payments, by commas; the stake on Tron that is delegated
-    (gasless/energy/rules.py); and the keys of Safe's services.
+    events, and that of the router; the networks with gasless payments and their accounts (relayer/keys/signer.py); the
+    stake on Tron that is delegated (gasless/energy/rules.py); and the keys of Safe's services.
 
     The first use reads this secret, and later ones read it again when it is older than _KEPT. If that fails, or the
     text or one of its entries has another form, it is logged, and what was read last time holds for as long again.

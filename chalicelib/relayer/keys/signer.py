@@ -35,7 +35,7 @@ def has_signer(services: Services, network: str, role: Role = Role.SERVICE) -> b
     """Whether the deployment sends transactions of this account on a network. Reads settings, and for gasless payments
     the secret with the node URLs."""
     has_key = network in services.settings.relayer_keys
-    return has_key and (role is Role.SERVICE or network in _gasless_networks(services))
+    return has_key and (role is Role.SERVICE or network in gasless_accounts(services))
 
 
 def signer_of(services: Services, network: str, role: Role = Role.SERVICE) -> Signer:
@@ -57,8 +57,11 @@ def signers_of(services: Services, network: str) -> tuple[Signer, ...]:
     return tuple(signer_of(services, network, role) for role in Role if has_signer(services, network, role))
 
 
-def _gasless_networks(services: Services) -> list[str]:
-    return [each.strip() for each in (services.secrets.gasless_networks or "").split(",")]
+def gasless_accounts(services: Services) -> dict[str, str]:
+    """The account of gasless payments on each network that has them, as the operator names it in the entry
+    `gasless_networks`: a text such as `base=0x...,optimism=0x...`. Empty where the entry has the network alone."""
+    pairs = (each.partition("=") for each in (services.secrets.gasless_networks or "").split(","))
+    return {name.strip(): account.strip() for name, _, account in pairs if name.strip()}
 
 
 def _signer(kind: str, keys: SigningKeys) -> Signer:

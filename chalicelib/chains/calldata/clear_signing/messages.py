@@ -61,11 +61,11 @@ MESSAGES: Mapping[str, Message] = {
         {},
         erc3009.TYPES,
         Display(
-            "Hold a payment",
-            "Let {to} hold {value}",
+            "Allow a payment",
+            "Let {to} take {value}",
             (
                 amount("value", "At most", _CONTRACT),
-                address("to", "Held by"),
+                address("to", "Taken by"),
                 address("from", "From"),
                 moment("validBefore", "Expiry"),
                 raw("nonce", "Payment"),

@@ -22,6 +22,8 @@ from chalicelib.chains.calldata.recurring import typed_data as schedule
 from chalicelib.chains.calldata.tokens.erc20 import approve
 from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
 from chalicelib.chains.calldata.tokens.erc2612 import typed_data as token_permit
+from chalicelib.chains.calldata.tokens.erc3009 import Authorization
+from chalicelib.chains.calldata.tokens.erc3009 import typed_data as authorization_typed_data
 from chalicelib.chains.calldata.tokens.permit2 import typed_data as payment_intent
 from chalicelib.chains.calldata.tokens.token_domains import TokenDomain
 from chalicelib.chains.calldata.transaction import Transaction
@@ -262,7 +264,7 @@ MESSAGES = {
 }
 SAID = {
     "eip712-permit.json": f"Let {TOKEN_PERMIT.spender} take Unlimited",
-    "eip712-receive-with-authorization.json": f"Let {ESCROW.erc3009} hold 1 USDC",
+    "eip712-receive-with-authorization.json": f"Let {ESCROW.erc3009} take 1 USDC",
     "eip712-Permit2-escrow.json": f"Let {ESCROW.permit2} hold 1 USDC",
     "eip712-Permit2-payment-intent.json": f"Let {INTENT.spender} take {format_amount(INTENT.net, 6)} USDC",
     "eip712-ERC20RecurringPaymentProxy.json": f"Pay 12.5 USDC to {PERMIT.recipient} 12 times",
@@ -289,6 +291,18 @@ def test_a_wallet_shows_of_typed_data_who_gets_how_much_and_until_when(name: str
     said, shown = sentence(descriptor, key, fields), {each.label: each.values for each in fields}
     assert said == SAID[name] and "{" not in said
     assert shown["Expiry"][0].endswith("UTC") if "Expiry" in shown else shown["Until"][0].endswith("UTC")
+
+
+def test_what_is_shown_of_a_signed_transfer_is_true_of_a_payment_without_gas_as_of_one_into_an_escrow() -> None:
+    descriptor = descriptors()["eip712-receive-with-authorization.json"]
+    (key,) = descriptor["display"]["formats"]
+    signed = Authorization(USDC, "USD Coin", "2", 8453, WALLET, PROXY, 12_745_000, 1_900_000_000, "0x" + "ab" * 32)
+    typed = authorization_typed_data(signed)
+    assert typed["types"] == MESSAGES["eip712-receive-with-authorization.json"]["types"]
+    fields = show(descriptor, key, with_numbers(typed["values"]), Container(8453, USDC))
+    assert sentence(descriptor, key, fields) == f"Let {PROXY} take 12.745 USDC"
+    assert [each.label for each in fields] == ["At most", "Taken by", "From", "Expiry", "Payment"]
+    assert descriptor["display"]["formats"][key]["intent"] == "Allow a payment"
 
 
 def with_numbers(value: Any) -> Any:

@@ -1,7 +1,10 @@
 """Signed transfers and batches of a delegated account, against an ABI library and eth-account."""
 
+import json
 import secrets
+from dataclasses import replace
 
+import pytest
 from eth_abi import encode
 from eth_account import Account
 from eth_account.messages import encode_typed_data
@@ -43,6 +46,30 @@ def test_what_is_signed_is_what_the_token_hashes() -> None:
         "from": account.address, "to": TO, "value": 12_510_000, "validAfter": 0, "validBefore": 1_773_572_400,
         "nonce": "0x" + "ab" * 32,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "returned_version"), [("USD₮0", "1", "1"), ("USD₮0", "1", None), ("USD Coin", "2", "2")]
+)
+def test_the_domain_of_a_token_is_what_wallets_sign_with_also_where_its_name_is_not_ascii(
+    name: str, version: str, returned_version: str | None
+) -> None:
+    """USDT0, whose name has a letter of three bytes, as its contracts on arbitrum-one and matic return it."""
+    account, value = Account.create(), {"value": 1}
+    wanted = {"name": name, "version": version, "chainId": 42161, "verifyingContract": TOKEN}
+    separator = encode_typed_data(wanted, {"Any": [{"name": "value", "type": "uint256"}]}, value).header
+    texts = [None if each is None else encode(["string"], [each]) for each in (name, returned_version)]
+    domain = erc3009.domain((*texts, separator, bytes(32)), TOKEN, 42161)
+    assert domain is not None and domain.values == wanted
+    other = encode_typed_data({**wanted, "name": "USDT0"}, {"Any": [{"name": "value", "type": "uint256"}]}, value).header
+    assert erc3009.domain((*texts, other, bytes(32)), TOKEN, 42161) is None
+    signed = replace(authorization(account.address), name=domain.name, token_version=domain.token_version, chain_id=42161)
+    typed = json.loads(json.dumps(erc3009.typed_data(signed)))
+    assert typed["domain"] == wanted
+    values = {name: int(each) if each.isdigit() else each for name, each in typed["values"].items()}
+    signable = encode_typed_data(typed["domain"], typed["types"], values)
+    digest = keccak(b"\x19" + signable.version + signable.header + signable.body)
+    assert recover_digest(digest, bytes(account.sign_message(signable).signature)) == account.address
 
 
 def test_a_batch_of_calls_is_encoded_as_an_abi_library_does() -> None:
