@@ -190,6 +190,7 @@ function summary(link) {
     ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
     ...((!app.end && app.commerce?.terms(app, link)) || []),
   );
+  if (!app.end && link.own && link.own.arrivedAmount !== "0") void asset("exchange.js").then((it) => it.showArrived(app), () => {});
   countDown();
 }
 
@@ -233,7 +234,7 @@ async function settle(outcome) {
     return true;
   }
   if (app.link && constantsOf(app.link) !== constantsOf(outcome.link)) return stopAsChanged();
-  const owed = (link) => link?.payments.map((each) => each.left).join();
+  const owed = (link) => link?.payments.map((each) => each.left).concat(link.own?.arrivedAmount).join();
   const isNew = owed(app.link) !== owed(outcome.link);
   app.link = outcome.link;
   if (isNew) {
