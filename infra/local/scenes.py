@@ -347,9 +347,6 @@ SCENES: dict[str, Scene] = {
         is_connected=False,
         press=("#manual summary", "#exchange-address"),
     ),
-    "arrived": Scene(
-        "choose", (200, {**LINK, "plainTransfer": {**_OWN_ADDRESS, "arrivedAmount": "12"}}), is_connected=False
-    ),
     "test": Scene("test", token=_OF_TEST, is_connected=False),
     "paying-test": Scene("paying-test", token=_OF_TEST, is_connected=False, pay=None, press=("#pay-test",)),
     "test-failed": Scene("test", token=_OF_TEST, is_connected=False, pay=_CRASHED, press=("#pay-test", ".note.bad")),

@@ -174,7 +174,7 @@ def aggregated(*balances: int | None) -> str:
     return "0x" + word(32) + word(len(items)) + "".join(starts) + "".join(items)
 
 
-class Told:
+class Prepared:
     """A node that answers each eth_call as it is told, and notes after which block it is asked."""
 
     network = "sepolia"
@@ -189,7 +189,7 @@ class Told:
 
 def test_balances_are_read_200_in_a_call_after_one_block() -> None:
     many = [PlainAddress(f"0x{n:040x}", TOKEN, PAYEE, TOPIC) for n in range(BALANCES_PER_CALL + 1)]
-    node = Told(aggregated(*range(BALANCES_PER_CALL)), aggregated(None))
+    node = Prepared(aggregated(*range(BALANCES_PER_CALL)), aggregated(None))
     assert read_plain_balances(node, many, 255) == (*range(BALANCES_PER_CALL), None)  # type: ignore[arg-type]
     assert node.blocks == ["0xff", "0xff"]
 
@@ -197,4 +197,4 @@ def test_balances_are_read_200_in_a_call_after_one_block() -> None:
 @pytest.mark.parametrize("answer", ["0x", aggregated(), aggregated(1, 2), "0x" + word(32) + word(1)])
 def test_an_answer_of_another_number_of_balances_is_no_answer(answer: str) -> None:
     with pytest.raises(ChainUnavailable):
-        read_plain_balances(Told(answer), [ADDRESS], 5)  # type: ignore[arg-type]
+        read_plain_balances(Prepared(answer), [ADDRESS], 5)  # type: ignore[arg-type]

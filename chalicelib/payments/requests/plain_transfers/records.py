@@ -33,8 +33,8 @@ class WatchedAddress(Record):
     """An address whose transfers are read with the blocks of its network, and which request it belongs to.
 
     Addresses are as logs write them. `topic` is keccak256 of the request's payment reference.
-    How many there are is bounded for each account, and more so for those that `is_public`. `arrived` is the same as that
-    of the request's PlainTransfer.
+    How many there are is bounded for each account, and more so for those that `is_public`. `arrived` is that of the
+    request's PlainTransfer.
     """
 
     KEY = KeyPattern(PAYMENTS, "WATCHED#{network}", "{address}")

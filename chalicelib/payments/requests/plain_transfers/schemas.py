@@ -30,8 +30,8 @@ class PlainTransferAnswer(Output):
         "subtracted before it is paid out"
     )
     arrivedAmount: str = Field(
-        description="What has arrived and nobody has paid out yet, with the confirmations of its network, as it was read "
-        "within the last minutes. It counts once it is paid out, and must not be sent again"
+        description="What has arrived, with the confirmations of its network, and is not paid out yet; it is read once "
+        "a minute. It counts once it is paid out, and must not be sent again"
     )
     feeAmount: str = Field(description="What each payment from the address pays as fee, whatever its amount")
     watchedUntil: str = Field(
