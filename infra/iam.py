@@ -124,7 +124,7 @@ ACCESS = {
     ),
     "scan_chain": Access(
         tables={
-            "payments": ("BatchGetItem", "Query", "BatchWriteItem", "DeleteItem"),
+            "payments": ("BatchGetItem", "GetItem", "Query", "BatchWriteItem", "UpdateItem", "DeleteItem"),
             "ops": ("GetItem", "PutItem", "UpdateItem"),
         },
         consumes=("scans",),

@@ -50,7 +50,7 @@ LINK: dict[str, Any] = {
 }
 _OWN_ADDRESS = {
     "address": "0x891d95E71320044eEEC7B4f2A9bdcBB559ccbd60", "network": "sepolia", "chainId": CHAIN["chainId"],
-    "currency": "fUSDC", "tokenAddress": _FUSDC, "amount": "12.625", "feeAmount": "0.125",
+    "currency": "fUSDC", "tokenAddress": _FUSDC, "amount": "12.625", "arrivedAmount": "0", "feeAmount": "0.125",
     "watchedUntil": "2099-01-01T00:00:00.000Z",
 }  # fmt: skip
 

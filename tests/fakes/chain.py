@@ -123,6 +123,7 @@ class FakeChain:
         self.escrow: EscrowContracts | None = None
         self.escrow_states: dict[str, EscrowState] = {}
         self.plain_addresses: dict[tuple[str, str | None], PlainAddressState] = {}
+        self.silent_tokens: set[str] = set()
         self._seed = seed
         self.blocks: list[Block] = []
         self.native_balance, self.gas_price, self.batch_fee_bps = 10**21, 10**9, 0
@@ -323,6 +324,17 @@ class FakeChain:
         """As a test has set it by address and token; nothing is at others."""
         self._read()
         return self.plain_addresses.get((address, token), PlainAddressState(BaseUnits(0), False, True))
+
+    def read_plain_balances(self, addresses: Sequence[PlainAddress], block: int) -> tuple[BaseUnits | None, ...]:
+        """What a test has set as `read_plain_address`, whatever the block; None of a token that is `silent_tokens`."""
+        self._read()
+        if block >= len(self.blocks) - self.lag:
+            raise ChainUnavailable("lags behind")
+        known = {(address.lower(), (token or "").lower()): each.balance for (address, token), each in self.plain_addresses.items()}
+        return tuple(
+            None if each.token_address in self.silent_tokens else known.get((each.address, each.token_address), BaseUnits(0))
+            for each in addresses
+        )
 
     def read_headers(self, numbers: Sequence[int]) -> tuple[Checked, ...]:
         self._read()

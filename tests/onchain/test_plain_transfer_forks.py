@@ -3,7 +3,8 @@
 In each history an exchange sends, anybody deploys, pays out and rescues, the payee is refused for a while, the scanner reads
 somewhere in between, and the chain is reorganized: what came after a point is done again in another way. In the end
 whatever can be had is had. Then no account but payee and fee address has received anything, nothing is left, and the
-request has counted what its payee received, to the last unit.
+request has counted what its payee received, to the last unit. What is said to have arrived is what is at the address
+after the newest block that was read.
 """
 
 import os
@@ -17,7 +18,9 @@ from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.payments.links.records import PayableLink
 from chalicelib.payments.requests.plain_transfers.rules import terms_of
-from infra.local.chain import Chain
+from chalicelib.payments.scanning import store as scan_store
+from chalicelib.payments.scanning.arrivals import note_arrivals
+from infra.local.chain import Chain, RpcError
 from tests.fakes.world import FEE_ADDRESS, World
 from tests.onchain.hostile import assemble
 from tests.onchain.payer import FAU, FUSDC, Payer
@@ -107,6 +110,18 @@ class History:
 
     def read(self) -> None:
         self.world.tick(network="sepolia")
+        cursor = scan_store.cursor(self.world.services.store, "sepolia")
+        if cursor is None:
+            return
+        note_arrivals(self.world.services, "sepolia")
+        own = self.world.load(self.link).requests[0].plain_transfer
+        assert own is not None
+        read = {"to": FUSDC, "data": erc20.balance_of(FUSDC, self.address).data}
+        try:
+            there = int(self.chain.rpc("eth_call", read, hex(cursor.scanned_to)), 16)
+        except RpcError:
+            return  # a fork has left fewer blocks than were read, or anvil has no state of that one any more
+        assert own.arrived == there, self.done
 
     def mine(self) -> None:
         self.chain.mine(self.chance.randrange(1, 4))

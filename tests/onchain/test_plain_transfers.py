@@ -14,6 +14,7 @@ from chalicelib.payments.requests.payments.records import Payment, PaymentStatus
 from chalicelib.payments.requests.payments.store import payments
 from chalicelib.payments.requests.plain_transfers.rules import amount_to_send, terms_of
 from chalicelib.payments.requests.records import Request, RequestStatus
+from chalicelib.payments.scanning.arrivals import note_arrivals
 from infra.local.chain import Chain, RpcError
 from tests.fakes.world import FEE_ADDRESS, PAYEE, World
 from tests.onchain.ledger import Ledger, assert_completed, confirmed, settle
@@ -242,6 +243,74 @@ def test_a_payment_without_an_event_that_a_fork_takes_away_is_taken_back_and_cou
     assert [each.status for each in listed(world, request)] == [PaymentStatus.REVERSED]
     call(chain, plain_transfer_calldata.rescue(address, FUSDC))
     settle(world, chain)
+    assert_completed(world, link)
+
+
+# --- what has arrived is noticed ---
+
+
+def arrived(world: World, link: PayableLink) -> int:
+    """What is noted as arrived once it was read again."""
+    note_arrivals(world.services, "sepolia")
+    own = world.load(link).requests[0].plain_transfer
+    assert own is not None
+    return own.arrived
+
+
+def test_what_arrives_is_noticed_with_its_confirmations_and_until_it_is_paid_out(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    link, request, address = offered(world)
+    settle(world, chain)
+    send_tokens(payer, address, 5_000_000)
+    assert arrived(world, link) == 0, "no block with it was read"
+    settle(world, chain)
+    assert arrived(world, link) == 5_000_000
+    send_tokens(payer, address, 7_625_000)
+    settle(world, chain)
+    assert arrived(world, link) == 12_625_000
+    deploy_and_pay(chain, request)
+    assert arrived(world, link) == 12_625_000
+    settle(world, chain)
+    assert arrived(world, link) == 0
+    assert_completed(world, link)
+
+
+def test_many_addresses_are_read_at_once_and_another_token_is_no_arrival(
+    world: World, chain: Chain, payer: Payer
+) -> None:
+    links = [offered(world)[0] for _ in range(3)]
+    addresses = [own.address for link in links if (own := link.requests[0].plain_transfer) is not None]
+    send_tokens(payer, addresses[0], 1)
+    send_tokens(payer, addresses[1], 10**18, FAU)
+    send_tokens(payer, addresses[2], 30_000_000)
+    settle(world, chain)
+    assert [arrived(world, link) for link in links] == [1, 0, 30_000_000]
+
+
+def test_what_a_fork_takes_away_has_not_arrived(world: World, chain: Chain, payer: Payer) -> None:
+    link, _, address = offered(world)
+    settle(world, chain)
+    before = chain.snapshot()
+    send_tokens(payer, address, 5_000_000)
+    settle(world, chain)
+    assert arrived(world, link) == 5_000_000
+    chain.revert(before)
+    chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(7))  # other blocks than those that were removed
+    chain.mine(6)
+    world.tick(network="sepolia")
+    assert arrived(world, link) == 0
+
+
+def test_what_is_rescued_has_left_the_address(world: World, chain: Chain, payer: Payer) -> None:
+    link, request, address = offered(world)
+    send_tokens(payer, address, 12_500_000)
+    settle(world, chain)
+    assert arrived(world, link) == 12_500_000
+    call(chain, plain_transfer_calldata.deploy(terms_of(request)))
+    call(chain, plain_transfer_calldata.rescue(address, FUSDC))
+    settle(world, chain)
+    assert arrived(world, link) == 0
     assert_completed(world, link)
 
 

@@ -140,6 +140,7 @@ class EvmChain:
 
     read_plain_transfers = jsonrpc.on_node(plain_transfer_reads.read_plain_transfers)
     read_plain_address = jsonrpc.on_node(plain_transfer_reads.read_plain_address)
+    read_plain_balances = jsonrpc.on_node(plain_transfer_reads.read_plain_balances)
     read_conversion_rates = jsonrpc.on_node(conversion_rates.read_rates)
     read_past_conversion_rate = jsonrpc.on_node(conversion_rates.read_past_rate)
     sent_transaction = jsonrpc.on_node(sent.read_sent_transaction)

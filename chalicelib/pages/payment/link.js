@@ -160,7 +160,7 @@ function readLink(raw) {
     free: children.filter((child) => child.executable === true),
     dollars: /^\d{1,15}(\.\d+)?$/.exec(raw.feePlan?.payerTotalAmountUsd)?.[0] ?? null,
     waiting: transactionsIn(raw).filter(({ status }) => status === "waiting").map(({ txHash }) => txHash).join(), // and may pay it
-    ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding ?? null, own: raw.plainTransfer },
+    ...{ network, chain, expiresAt, reference: optional(raw.reference), branding: raw.branding, own: raw.plainTransfer },
     isGasless: raw.gasless === true, // it may be paid without gas
     merchant: merchantOf(raw.merchant ?? {}),
     ...{ redirectUrl: webAddress(raw.redirectUrl), redirectLabel: optional(raw.redirectLabel) },

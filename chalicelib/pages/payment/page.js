@@ -164,18 +164,16 @@ function joinSums(sums, amountOf) {
 function summary(link) {
   const { payments, chain } = link;
   const sums = totals(payments);
-  const total = joinSums(sums, (each) => each.left + each.fee);
   const isWhole = sums.every((each) => each.left === each.amount);
   const fees = sums.filter((each) => each.fee > 0n);
   const row = (name, ...values) => el("div", { class: "row" }, el("dt", {}, t(name)), el("dd", {}, ...values));
   const tokens = new Set(payments.filter((each) => each.invoice).map(({ tokenSymbol }) => tokenSymbol));
   byId("summary").hidden = false;
-  const open = isWhole ? "pay.total" : "pay.rest";
-  const ended = app.end === "completed" ? "pay.done" : "amount";
-  byId("eyebrow").textContent = t(app.end || !link.canPay ? ended : open);
-  byId("title").textContent = total;
-  byId("facts").replaceChildren(
-    ...[link.dollars && isWhole && sums.some(({ symbol }) => symbol !== "USD") && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat")].filter(Boolean),
+  const wanted = app.end || !link.canPay ? "amount" : isWhole ? "pay.total" : "pay.rest";
+  byId("eyebrow").textContent = t(app.end === "completed" ? "pay.done" : wanted);
+  byId("title").textContent = joinSums(sums, (each) => each.left + each.fee);
+  byId("facts").replaceChildren(...[
+    link.dollars && isWhole && sums.some(({ symbol }) => symbol !== "USD") && paragraph(t("fiat", { amount: dollars(link.dollars) }), "fiat"),
     el("dl", {},
       payments.length === 1 && row("payee", ...who(payments[0])),
       link.merchant.length > 0 && row("merchant", ...link.merchant.map(([kind, values]) => el("span", { class: kind }, t(`merchant.${kind}`, values)))),
@@ -187,9 +185,10 @@ function summary(link) {
       link.reference && row("reference", el("bdi", {}, clean(link.reference))),
       !app.end && Number.isFinite(link.expiresAt) && row("expires", el("span", { id: "countdown", "data-until": String(link.expiresAt) })),
     ),
-    ...[payments.length > 1 && everyPayment(link)].filter(Boolean),
-    ...((!app.end && app.commerce?.terms(app, link)) || []),
-  );
+    payments.length > 1 && everyPayment(link),
+    !app.end && app.commerce?.terms(app, link),
+  ].flat().filter(Boolean));
+  if (link.own?.arrivedAmount > 0) void asset("exchange.js").then((it) => it.showArrived(app));
   countDown();
 }
 
@@ -233,10 +232,10 @@ async function settle(outcome) {
     return true;
   }
   if (app.link && constantsOf(app.link) !== constantsOf(outcome.link)) return stopAsChanged();
-  const owed = (link) => link?.payments.map((each) => each.left).join();
-  const isNew = owed(app.link) !== owed(outcome.link);
+  const owed = (link) => String([link?.own?.arrivedAmount, link?.payments.map((each) => each.left)]);
+  const before = owed(app.link);
   app.link = outcome.link;
-  if (isNew) {
+  if (before !== owed(app.link)) {
     summary(app.link);
     await fillManual();
   }
@@ -260,14 +259,13 @@ async function load() {
 
 function showTrouble(trouble, again) {
   const kind = ["away", "stopped", "storage"].includes(trouble.kind) ? trouble.kind : "odd";
-  const act = () => button("again", t("again"), again);
-  show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [act()] }));
+  show(`trouble-${kind}`, () => ({ title: t(`${kind}.title`), text: t(`${kind}.text`), tone: "bad", body: [button("again", t("again"), again)] }));
 }
 
 /** Reads the link again and shows its outcome; returns what `settle` returns. */
 const refresh = async () => settle(await load());
 
-const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => null))?.show(app);
+const fillManual = async () => byId("manual").open && (await asset("manual.js").catch(() => {}))?.show(app);
 
 // An iPad names itself a Macintosh; Macs have no touch screen.
 const isPhone = /Android|iPhone|iPad/.test(navigator.userAgent) || (/Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1);

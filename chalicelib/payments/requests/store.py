@@ -27,7 +27,12 @@ def request(store: Store, name: str) -> Request | None:
     found = _place(store, name)
     if found is None or isinstance(found, Request):
         return found
-    return store.get(Request, Request.KEY.of(payable_id=found.payable_id, position=found.position))
+    return request_at(store, found)
+
+
+def request_at(store: Store, place: RequestPointer | Reference) -> Request | None:
+    """The request that an index entry leads to; None if it is archived. One read."""
+    return store.get(Request, Request.KEY.of(payable_id=place.payable_id, position=place.position))
 
 
 def _place(store: Store, name: str) -> Request | RequestPointer | Reference | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from chalicelib.chains.nodes.history.logs import BlockRange
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
 from chalicelib.payments.requests.plain_transfers import store as plain_transfer_store
+from chalicelib.payments.requests.plain_transfers.records import WatchedAddress
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ def addresses(services: Services, network: str) -> tuple[PlainAddress, ...]:
     They are read after the newest block of a tick is known: what is offered later receives transfers only after it.
     """
     found = plain_transfer_store.list_watched(services.store, network) if network != "tron" else ()
-    return tuple(PlainAddress(each.address, each.token_address, each.payee, each.topic) for each in found)
+    return tuple(map(as_in_logs, found))
+
+
+def as_in_logs(watched: WatchedAddress) -> PlainAddress:
+    """An address as the transfers of its network name it."""
+    return PlainAddress(watched.address, watched.token_address, watched.payee, watched.topic)
 
 
 def transfers(

@@ -14,7 +14,13 @@ from chalicelib.chains.nodes.history.logs import ERC20_TRANSFER_TOPIC, TRANSFER_
 from chalicelib.chains.nodes.history.transfers import transfers_of
 from chalicelib.chains.nodes.nodes import Node
 from chalicelib.chains.nodes.plain_transfers.logs import PlainAddress
-from chalicelib.chains.nodes.plain_transfers.reads import ADDRESSES_PER_QUERY, read_plain_address, read_plain_transfers
+from chalicelib.chains.nodes.plain_transfers.reads import (
+    ADDRESSES_PER_QUERY,
+    BALANCES_PER_CALL,
+    read_plain_address,
+    read_plain_balances,
+    read_plain_transfers,
+)
 from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.chains.nodes.rpc.jsonrpc import RpcError
 
@@ -159,3 +165,36 @@ def test_without_addresses_a_node_is_asked_nothing() -> None:
     node = Asked()
     assert read_plain_transfers(node, BlockRange(1, 5), ()) == ()  # type: ignore[arg-type]
     assert node.asked == []
+
+
+def aggregated(*balances: int | None) -> str:
+    """What aggregate3 returns: a word of each call, or that it failed."""
+    items = ["0" * 63 + ("0" if each is None else "1") + word(64) + word(0 if each is None else 32) + ("" if each is None else word(each)) for each in balances]
+    starts = [word(32 * len(items) + sum(len(each) // 2 for each in items[:index])) for index in range(len(items))]
+    return "0x" + word(32) + word(len(items)) + "".join(starts) + "".join(items)
+
+
+class Prepared:
+    """A node that answers each eth_call as it is told, and notes after which block it is asked."""
+
+    network = "sepolia"
+
+    def __init__(self, *answers: str) -> None:
+        self.answers, self.blocks = list(answers), list[str]()
+
+    def results(self, calls: Any) -> list[str]:
+        self.blocks += [params[1] for _, params in calls]
+        return [self.answers.pop(0) for _ in calls]
+
+
+def test_balances_are_read_200_in_a_call_after_one_block() -> None:
+    many = [PlainAddress(f"0x{n:040x}", TOKEN, PAYEE, TOPIC) for n in range(BALANCES_PER_CALL + 1)]
+    node = Prepared(aggregated(*range(BALANCES_PER_CALL)), aggregated(None))
+    assert read_plain_balances(node, many, 255) == (*range(BALANCES_PER_CALL), None)  # type: ignore[arg-type]
+    assert node.blocks == ["0xff", "0xff"]
+
+
+@pytest.mark.parametrize("answer", ["0x", aggregated(), aggregated(1, 2), "0x" + word(32) + word(1)])
+def test_an_answer_of_another_number_of_balances_is_no_answer(answer: str) -> None:
+    with pytest.raises(ChainUnavailable):
+        read_plain_balances(Prepared(answer), [ADDRESS], 5)  # type: ignore[arg-type]

@@ -1,10 +1,11 @@
-"""Reads the ERC-20 transfers from addresses for plain transfers, and the state of one of them."""
+"""Reads the ERC-20 transfers from addresses for plain transfers, what is at them, and the state of one of them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from chalicelib.base.errors import BadRequest
+from chalicelib.base.errors import BadRequest, ChainUnavailable
 from chalicelib.base.money import BaseUnits
+from chalicelib.chains.calldata import multicall3
 from chalicelib.chains.calldata.abi import WORD
 from chalicelib.chains.calldata.tokens import erc20
 from chalicelib.chains.catalogue.contracts import DEPLOYER
@@ -16,6 +17,9 @@ from chalicelib.chains.nodes.readings import PlainAddressState
 from chalicelib.chains.nodes.rpc import jsonrpc
 from chalicelib.chains.nodes.rpc.hex_values import quantity
 
+BALANCES_PER_CALL = 200
+_BALANCES_GAS = 40_000_000
+"""200,000 for each balance. Nodes refuse an eth_call with more than 50 million (geth, reth), or lower it."""
 _UINT256 = 2**256
 
 
@@ -49,6 +53,28 @@ def read_plain_address(node: jsonrpc.JsonRpcClient, address: str, token: str | N
     jsonrpc.raise_first_error([balance, *codes])
     code, deployer = codes
     return PlainAddressState(BaseUnits(quantity(balance, _UINT256)), len(code) > 2, len(deployer) > 2)
+
+
+@jsonrpc.unavailable_if_malformed
+def read_plain_balances(
+    node: jsonrpc.JsonRpcClient, addresses: Sequence[PlainAddress], block: int
+) -> tuple[BaseUnits | None, ...]:
+    """What each address has of its token after a block, None if the token does not say. One call for each 200 of them.
+
+    Raises ChainUnavailable if the node does not have the state after that block.
+    """
+    parts = [addresses[start : start + BALANCES_PER_CALL] for start in range(0, len(addresses), BALANCES_PER_CALL)]
+    reads = [[erc20.balance_of(each.token_address, each.address) for each in part] for part in parts]
+    calls = [
+        jsonrpc.contract_read(multicall3.aggregate(node.network, part), hex(block), _BALANCES_GAS) for part in reads
+    ]
+    found = list[BaseUnits | None]()
+    for part, returned in zip(parts, node.results(calls), strict=True):
+        balances = [multicall3.as_uint(each) for each in multicall3.decode(returned)]
+        if len(balances) != len(part):
+            raise ChainUnavailable(f"The {node.network} node gave no answer to a multicall")
+        found += (BaseUnits(each) if each is not None else None for each in balances)
+    return tuple(found)
 
 
 def _is_balance(outcome: Any) -> bool:

@@ -16,7 +16,8 @@ class PlainTransfer:
 
     `fee_amount` is in base units of the token, and part of every payment from the address; with none, `fee_address` is
     None. Until `watched_until` the service looks for transfers from the address.
-    `is_public` if a client id that was sent alone created it.
+    `is_public` if a client id that was sent alone created it. `arrived` is what was at the address when it was read
+    last, in base units of the token: it counts for nothing, and has been paid out by nobody yet.
     """
 
     address: str
@@ -24,6 +25,7 @@ class PlainTransfer:
     fee_amount: BaseUnits = BaseUnits(0)
     fee_address: str | None = None
     is_public: bool = False
+    arrived: BaseUnits = BaseUnits(0)
 
 
 @frozen
@@ -31,7 +33,8 @@ class WatchedAddress(Record):
     """An address whose transfers are read with the blocks of its network, and which request it belongs to.
 
     Addresses are as logs write them. `topic` is keccak256 of the request's payment reference.
-    How many there are is bounded for each account, and more so for those that `is_public`.
+    How many there are is bounded for each account, and more so for those that `is_public`. `arrived` is that of the
+    request's PlainTransfer.
     """
 
     KEY = KeyPattern(PAYMENTS, "WATCHED#{network}", "{address}")
@@ -44,6 +47,7 @@ class WatchedAddress(Record):
     watched_until: datetime
     account_id: str = ""
     is_public: bool = False
+    arrived: BaseUnits = BaseUnits(0)
 
     @property
     def vanishes_at(self) -> datetime:

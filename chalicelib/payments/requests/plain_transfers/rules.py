@@ -1,6 +1,7 @@
 """Rules of plain transfers: which requests get an address for them, what it is made of, and how much is sent to it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -114,6 +115,12 @@ def amount_to_send(request: Request) -> BaseUnits:
     """What has to arrive at the address of a request, so that it is paid: what is left, and the fee."""
     left, own = remaining(request), request.plain_transfer
     return BaseUnits(left + own.fee_amount) if left and own is not None else BaseUnits(0)
+
+
+def agree_on_each(answers: Sequence[Sequence[BaseUnits | None]]) -> tuple[BaseUnits | None, ...]:
+    """What all nodes say alike is at each address, of answers of equal length; None of one where they differ."""
+    each_said = zip(*answers, strict=True)
+    return tuple(said[0] if len(set(said)) == 1 else None for said in each_said)
 
 
 def _receiver(fee: Fee, token: Token, own: OwnAddresses) -> str:

@@ -29,10 +29,14 @@ class PlainTransferAnswer(Output):
         description="What has to arrive: what is left, and the fee. 0 once it is paid; what has arrived is not "
         "subtracted before it is paid out"
     )
+    arrivedAmount: str = Field(
+        description="What has arrived, with the confirmations of its network, and is not paid out yet; it is read once "
+        "a minute. It counts once it is paid out, and must not be sent again"
+    )
     feeAmount: str = Field(description="What each payment from the address pays as fee, whatever its amount")
     watchedUntil: str = Field(
-        description="Until when the service notices that it was emptied to the payee without the fee proxy. That money "
-        "arrived is not noticed: it counts once it is paid out, and must not be sent again"
+        description="Until when the service notices what arrives, and that it was emptied to the payee without the fee "
+        "proxy"
     )
 
 
@@ -48,6 +52,7 @@ def plain_transfer_field(request: Request) -> dict[str, Any]:
         currency=token.symbol,
         tokenAddress=token.address,
         amount=format_amount(amount_to_send(request), token.decimals),
+        arrivedAmount=format_amount(own.arrived, token.decimals),
         feeAmount=format_amount(own.fee_amount, token.decimals),
     )
     return {"plainTransfer": answer}

@@ -21,6 +21,7 @@ from chalicelib.payments.requests.plain_transfers.rules import (
     MOST_PUBLIC,
     OF_EACH,
     WATCHED_FOR,
+    agree_on_each,
     amount_to_send,
     none_left,
     terms_of,
@@ -208,3 +209,9 @@ def test_accounts_that_take_all_that_they_can_leave_each_other_one_some_of_its_o
     assert none_left(counts, "greedy8", is_public=False) == reason
     others = [take_all(f"other{number}") for number in range(ACCOUNTS // 2)]
     assert (others, counts.total()) == ([OF_EACH] * (ACCOUNTS // 2), MOST_ON_NETWORK)
+
+
+def test_what_is_at_an_address_is_what_all_nodes_say_alike() -> None:
+    zero, one = BaseUnits(0), BaseUnits(1)
+    assert agree_on_each([(zero, one, one, None)]) == (0, 1, 1, None)
+    assert agree_on_each([(zero, one, one, None), (zero, one, zero, one)]) == (0, 1, None, None)
