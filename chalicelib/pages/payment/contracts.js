@@ -42,9 +42,3 @@ export const CONTRACTS = {
   ),
 };
 // Up to here.
-
-/** The service's account of gasless payments on a network, as the page itself names it; undefined if it names none. */
-export function gaslessAccount(network) {
-  const named = document.querySelector('meta[name="gasless"]')?.content.split(",") ?? [];
-  return named.map((each) => each.split(" ")).find(([name]) => name === network)?.[1];
-}

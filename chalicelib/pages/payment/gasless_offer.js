@@ -1,6 +1,5 @@
 // What the service offers to be signed for a payment without gas, compared with the link and with the page's own account.
 
-import { gaslessAccount } from "./contracts.js";
 import { keccak256 } from "./keccak.js";
 import { hexOf, isLike } from "./link.js";
 
@@ -15,6 +14,12 @@ const DOMAIN = [
 const NAME = "ReceiveWithAuthorization";
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const LONGEST = 1_800_000; // milliseconds for which a signature is valid at most
+
+/** The service's account of gasless payments on a network, as the page itself names it; undefined if it names none. */
+function accountOn(network) {
+  const named = document.querySelector('meta[name="gasless"]')?.content.split(",") ?? [];
+  return named.map((each) => each.split(" ")).find(([name]) => name === network)?.[1];
+}
 
 const same = (one, other) => String(one).toLowerCase() === String(other).toLowerCase();
 
@@ -43,7 +48,7 @@ export function readOffer({ app, chain, address }, raw) {
     domain: { name, version, chainId, verifyingContract }, message: { from, to, value, validAfter, validBefore, nonce },
   };
   const terms = { ...payment, chainId, from, to, network, validBefore, id: raw.gaslessPaymentId };
-  const refusal = !same(to, gaslessAccount(link.network)) ? "payee" : nonce !== nonceOf(terms) ? "reference" : null;
+  const refusal = !same(to, accountOn(link.network)) ? "payee" : nonce !== nonceOf(terms) ? "reference" : null;
   return { id: raw.gaslessPaymentId, amount, network, total, decimals, symbol, account: to, endsAt, typed, refusal };
 }
 

@@ -1,5 +1,6 @@
 // What is shown of a link that cannot be paid as it is: a multicall whose payments cannot be made at once, a transaction
-// of somebody else that may still pay it, a wallet that may not pay it, and a network that the wallet does not know.
+// of somebody else that may still pay it, a wallet that may not pay it, a network that the wallet does not know, and what was
+// paid beyond what is due.
 
 import { copyField, transaction } from "./outcomes.js";
 import { chainOf } from "./identity.js";
@@ -30,6 +31,15 @@ export function showBlocked(app) {
       link.canPay && app.button("again", t("again"), () => app.payment.start()),
     ],
   }));
+}
+
+/** A transaction that paid more than was due: how much, and what to do unless that is said already. */
+export function describeSurplus(app, { txHash, excessAmount: text, currency }, isOwn) {
+  const { t, el, money, units, clean, paragraph } = app;
+  const decimals = /^\d{1,40}(\.\d{1,20})?$/.test(text) ? (text.split(".")[1]?.length ?? 0) : -1;
+  const amount = decimals < 0 ? "" : money(units(text, decimals), decimals, clean(String(currency).split("-")[0]));
+  const field = copyField(app, t("transaction"), txHash, `surplus-${txHash}`);
+  return [!isOwn && paragraph(t("surplus.other"), "note"), amount && el("p", {}, amount), field];
 }
 
 // It is not locked for it any more, so that nobody can hold the link with a transaction that costs nothing.

@@ -67,6 +67,7 @@ export async function showEnd(app, outcome) {
     : !(note?.isLate && !listed.includes(sent));
   const found = known === "completed" ? transactionsIn(body) : [];
   const surplus = found.filter(({ status }) => status === "surplus");
+  const obstacles = surplus.length > 0 && (await app.asset("obstacles.js"));
   const isYoung = note?.sentAt > Date.now() - UNCOUNTED_AFTER;
   const isUnsure = isYoung && !listed.includes(sent) && found.some(({ txHash, status }) => txHash === sent && status === "unknown");
   const isDone = known === "completed" && isCounted && !isUnsure;
@@ -89,7 +90,7 @@ export async function showEnd(app, outcome) {
     ...(surplus.some(isOwn) && { title: app.t("surplus.title"), text: app.t("surplus.text"), tone: "bad" }),
     body: [
       ...(surplus.some(isOwn) ? [] : shown).map((hash) => hashField(app, known, hash, link?.chain ?? body.chain)),
-      ...surplus.map((each) => excess(app, each, isOwn(each))),
+      ...surplus.map((each) => obstacles.describeSurplus(app, each, isOwn(each))),
       ...(way ? way.parts(known) : []),
       note && !bridgeTransfer && !isDone && !isUnsure && known !== "safe" && !isListed && openPayment(app, note),
       known === "safe" && deadline(app, statuses),
@@ -108,15 +109,6 @@ async function isPaidHere(app, listed) {
   const { paidHere, stored, token, asset } = app;
   if (paidHere || stored.get(`paid:${token}`) || listed.some((hash) => sentHere(app)?.hashes.includes(hash))) return true;
   return Boolean(stored.get(`gasless:${token}`)) && (await asset("gasless.js")).isMadeHere(app);
-}
-
-/** A transaction that paid more than was due: how much, and what to do unless that is said already. */
-function excess(app, { txHash, excessAmount: text, currency }, isOwn) {
-  const { t, el, money, units, clean, paragraph } = app;
-  const decimals = /^\d{1,40}(\.\d{1,20})?$/.test(text) ? (text.split(".")[1]?.length ?? 0) : -1;
-  const amount = decimals < 0 ? "" : money(units(text, decimals), decimals, clean(String(currency).split("-")[0]));
-  const field = copyField(app, t("transaction"), txHash, `surplus-${txHash}`);
-  return [!isOwn && paragraph(t("surplus.other"), "note"), amount && el("p", {}, amount), field];
 }
 
 /** A payment from another chain that the response or the note tells of, and what is shown of it; null without one. */

@@ -2,7 +2,6 @@
 // signer.js asks the wallet, follow.js follows what was sent, views.js shows it.
 
 import { approximately, endOf } from "./conversion.js";
-import { gaslessAccount } from "./contracts.js";
 import { Follower } from "./follow.js";
 import { chainOf } from "./identity.js";
 import { withLock } from "./notes.js";
@@ -219,7 +218,7 @@ class Payment {
   /** Whether it may be paid by a signature: the service may offer that for the link, to an account of the page's own, and the wallet signs. */
   get isSignable() {
     const { app, session, source, isSafe } = this;
-    return app.link.isGasless && gaslessAccount(app.link.network) && !source && !isSafe && session.family === "evm" && session.signs !== false;
+    return app.link.isGasless && document.querySelector(`meta[name="gasless"][content*="${app.link.network} "]`) && !source && !isSafe && session.family === "evm" && session.signs !== false;
   }
 
   /** As `offer` of gasless.js, which is loaded for those alone who may need it. */
