@@ -163,10 +163,10 @@ def _price(services: Services, position: Position, sender: str) -> Price:
 def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
     """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
 
-    The same signature again is accepted again. Two to three calls to the node, five reads, one write. Raises NotFound;
+    The same signature again is accepted again. Two to three calls to the node, five to seven reads, one write. Raises NotFound;
     BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
     accepted, too many payments of the request were signed and not made, it is paid, the service has another account,
-    or the payer's calls wait for a day; Locked while another payment of the request is made; of a link what
+    the payer's calls wait for a day, or the payer has signed another payment on the network that is being made; Locked while another payment of the request is made; of a link what
     `require_payable` raises; WriteConflict after five conflicts.
     """
     signature, payment = _bytes_of(text), visible(services, owner, payment_id)
@@ -189,7 +189,8 @@ def _accept(
     services: Services, payment: GaslessPayment, signature: bytes, is_public: bool, claimant: str | None = None
 ) -> GaslessPayment:
     """A link is written with its request: so an announced transaction, a claim to sign, a cancellation or the end of
-    its time conflicts, and what comes second is decided again."""
+    its time conflicts, and what comes second is decided again. So does another signature of the payer, whose last one
+    is written as well."""
     if payment.stage is not Stage.OFFERED:
         return _require_same_signature(payment, signature)
     now, payment_id = services.clock(), payment.payment_id
@@ -208,11 +209,14 @@ def _accept(
     if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
         raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
     check_not_delayed(services, payment.network, payment.payer)
+    last = store.last_signed(services.store, payment.network, payment.payer)
+    rules.check_last_ended(store.payment(services.store, last.payment_id) if last is not None else None)
     right, runs_code = _check_signature(services, payment, signature)
     made = rules.accept_payment(payment, right, runs_code, now)
     execution = executions.begin_execution(request.execution, payment.payment_id, is_public)
     links = (payable.link,) if payable is not None else ()
-    services.store.write(made, replace(request, execution=execution), *links)
+    signed = rules.sign_last(last, made, now)
+    services.store.write(made, signed, replace(request, execution=execution), *links)
     services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
     return made
 
