@@ -163,11 +163,12 @@ def _price(services: Services, position: Position, sender: str) -> Price:
 def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
     """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
 
-    The same signature again is accepted again. Two to three calls to the node, five to seven reads, one write. Raises NotFound;
-    BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
-    accepted, too many payments of the request were signed and not made, it is paid, the service has another account,
-    the payer's calls wait for a day, or the payer has signed another payment on the network that is being made; Locked while another payment of the request is made; of a link what
-    `require_payable` raises; WriteConflict after five conflicts.
+    The same signature again is accepted again. Two to three calls to the node, five to seven reads, one write. Raises
+    NotFound; BadRequest for a signature that the token does not take, or that comes too late; Conflict if another
+    signature was accepted, too many payments of the request were signed and not made, it is paid, the service has
+    another account, the payer's calls wait for a day, or another payment that they have signed on the network is made;
+    Locked while another payment of the request is made; of a link what `require_payable` raises; WriteConflict after
+    five conflicts.
     """
     signature, payment = _bytes_of(text), visible(services, owner, payment_id)
     return _accept(services, payment, signature, owner.mode is Mode.CLIENT_ID)
