@@ -18,7 +18,7 @@ from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated
-from chalicelib.gasless.records import GaslessPayment, Stage
+from chalicelib.gasless.records import GaslessPayment, LastSigned, Stage
 from chalicelib.gasless.rules import Price, Wish
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.flows import require_payable
@@ -216,7 +216,7 @@ def _accept(
     made = rules.accept_payment(payment, right, runs_code, now)
     execution = executions.begin_execution(request.execution, payment.payment_id, is_public)
     links = (payable.link,) if payable is not None else ()
-    signed = rules.sign_last(last, made, now)
+    signed = LastSigned(made.network, made.payer.lower(), payment_id, now, version=last.version if last else 0)
     services.store.write(made, signed, replace(request, execution=execution), *links)
     services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
     return made

@@ -30,7 +30,7 @@ from chalicelib.chains.calldata.wallets.delegate import execute_batch
 from chalicelib.chains.catalogue.contracts import ERC20_FEE_PROXY, MULTICALL3, address_of
 from chalicelib.chains.catalogue.tokens import Token
 from chalicelib.chains.nodes.readings import AccountReading
-from chalicelib.gasless.records import GaslessBatch, GaslessPayment, LastSigned, Stage
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment, Stage
 from chalicelib.payments.links.records import AnnouncedStatus, Flow, LinkAnnouncements, Payable, PaymentType, Proof
 from chalicelib.payments.payable.rules import Position
 from chalicelib.payments.requests.records import Request
@@ -229,13 +229,6 @@ def check_last_ended(last: GaslessPayment | None) -> None:
             f"This wallet has signed another payment on {last.network}, {last.payment_id}, which is being made: sign "
             "this one once that has ended, as both could take the same tokens"
         )
-
-
-def sign_last(last: LastSigned | None, payment: GaslessPayment, now: datetime) -> LastSigned:
-    """The record of what the payer has signed last, once that is this payment."""
-    if last is not None:
-        return replace(last, payment_id=payment.payment_id, signed_at=now)
-    return LastSigned(payment.network, payment.payer.lower(), payment.payment_id, now)
 
 
 def accept_payment(payment: GaslessPayment, signature: bytes, runs_code: bool, now: datetime) -> GaslessPayment:
