@@ -18,7 +18,7 @@ from chalicelib.crosschain.service.payment_intents.locks import unlock_request
 from chalicelib.crosschain.service.payment_intents.rules import check_not_repeated
 from chalicelib.gasless import rules, store
 from chalicelib.gasless.delegation import is_delegated
-from chalicelib.gasless.records import GaslessPayment, Stage
+from chalicelib.gasless.records import GaslessPayment, LastSigned, Stage
 from chalicelib.gasless.rules import Price, Wish
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.flows import require_payable
@@ -163,11 +163,12 @@ def _price(services: Services, position: Position, sender: str) -> Price:
 def accept(services: Services, owner: Owner, payment_id: str, text: str) -> GaslessPayment:
     """Accepts the signature of a gasless payment: from then on it is made, and its request is locked.
 
-    The same signature again is accepted again. Two to three calls to the node, five reads, one write. Raises NotFound;
-    BadRequest for a signature that the token does not take, or that comes too late; Conflict if another signature was
-    accepted, too many payments of the request were signed and not made, it is paid, the service has another account,
-    or the payer's calls wait for a day; Locked while another payment of the request is made; of a link what
-    `require_payable` raises; WriteConflict after five conflicts.
+    The same signature again is accepted again. Two to three calls to the node, five to seven reads, one write. Raises
+    NotFound; BadRequest for a signature that the token does not take, or that comes too late; Conflict if another
+    signature was accepted, too many payments of the request were signed and not made, it is paid, the service has
+    another account, the payer's calls wait for a day, or another payment that they have signed on the network is made;
+    Locked while another payment of the request is made; of a link what `require_payable` raises; WriteConflict after
+    five conflicts.
     """
     signature, payment = _bytes_of(text), visible(services, owner, payment_id)
     return _accept(services, payment, signature, owner.mode is Mode.CLIENT_ID)
@@ -189,7 +190,8 @@ def _accept(
     services: Services, payment: GaslessPayment, signature: bytes, is_public: bool, claimant: str | None = None
 ) -> GaslessPayment:
     """A link is written with its request: so an announced transaction, a claim to sign, a cancellation or the end of
-    its time conflicts, and what comes second is decided again."""
+    its time conflicts, and what comes second is decided again. So does another signature of the payer, whose last one
+    is written as well."""
     if payment.stage is not Stage.OFFERED:
         return _require_same_signature(payment, signature)
     now, payment_id = services.clock(), payment.payment_id
@@ -208,11 +210,14 @@ def _accept(
     if relayer_flows.account_address(services, payment.network, Role.GASLESS) != payment.authorization.to:
         raise Conflict("The service has another account now: get another gasless payment from /pay, and sign that")
     check_not_delayed(services, payment.network, payment.payer)
+    last = store.last_signed(services.store, payment.network, payment.payer)
+    rules.check_last_ended(store.payment(services.store, last.payment_id) if last is not None else None)
     right, runs_code = _check_signature(services, payment, signature)
     made = rules.accept_payment(payment, right, runs_code, now)
     execution = executions.begin_execution(request.execution, payment.payment_id, is_public)
     links = (payable.link,) if payable is not None else ()
-    services.store.write(made, replace(request, execution=execution), *links)
+    signed = LastSigned(made.network, made.payer.lower(), payment_id, now, version=last.version if last else 0)
+    services.store.write(made, signed, replace(request, execution=execution), *links)
     services.log.info("gasless payment accepted", extra={"payment_id": payment_id, "network": payment.network})
     return made
 

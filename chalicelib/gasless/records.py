@@ -96,6 +96,24 @@ class GaslessPayment(Record):
 
 
 @frozen
+class LastSigned(Record):
+    """The gasless payment that a wallet has signed last on a network. While that is made the wallet signs no other one,
+    as both could take the same tokens. `payer` is in lower case."""
+
+    KEY = KeyPattern(PAYMENTS, "GASLESS_OF#{network}#{payer}", "SIGNED")
+
+    network: str
+    payer: str
+    payment_id: str
+    signed_at: datetime
+
+    @property
+    def vanishes_at(self) -> datetime:
+        """90 days after the signature."""
+        return self.signed_at + RETENTION
+
+
+@frozen
 class GaslessBatch(Record):
     """Gasless payments of one account of this service that one transaction makes, all of them or none.
 

@@ -222,6 +222,15 @@ def check_due(payment: GaslessPayment, request: Request, left: int) -> None:
         raise Conflict("Less is due of this request now: get another gasless payment from /pay, and sign that")
 
 
+def check_last_ended(last: GaslessPayment | None) -> None:
+    """Raises Conflict while the payment that the payer has signed last on the network is made."""
+    if last is not None and last.stage in (Stage.SIGNED, Stage.SENDING):
+        raise Conflict(
+            f"This wallet has signed another payment on {last.network}, {last.payment_id}, which is being made: sign "
+            "this one once that has ended, as both could take the same tokens"
+        )
+
+
 def accept_payment(payment: GaslessPayment, signature: bytes, runs_code: bool, now: datetime) -> GaslessPayment:
     """The payment once its signature is known to be right."""
     text = "0x" + signature.hex()

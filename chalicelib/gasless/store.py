@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from chalicelib.gasless.energy.records import EnergyDelegation
-from chalicelib.gasless.records import GaslessBatch, GaslessPayment
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment, LastSigned
 from chalicelib.payments.links import store as link_store
 from chalicelib.payments.links.records import LinkAnnouncements
 from chalicelib.payments.requests.records import Request
@@ -18,6 +18,11 @@ def payment(store: Store, payment_id: str) -> GaslessPayment | None:
     if len(payment_id) > _LONGEST_ID:
         return None
     return store.get(GaslessPayment, GaslessPayment.KEY.of(payment_id=payment_id))
+
+
+def last_signed(store: Store, network: str, payer: str) -> LastSigned | None:
+    """The gasless payment that a wallet has signed last on a network. One read."""
+    return store.get(LastSigned, LastSigned.KEY.of(network=network, payer=payer.lower()))
 
 
 def payments(store: Store, payment_ids: Iterable[str]) -> tuple[GaslessPayment, ...]:

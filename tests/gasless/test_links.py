@@ -343,6 +343,56 @@ def test_a_transaction_that_was_announced_locks_also_who_has_announced_it() -> N
         flows.accept_for_link(gasless.services, token(gasless), own, made.payment_id, "0x" + RIGHT.hex())
 
 
+def another(gasless: Gasless, wallet: str = PAYER) -> GaslessPayment:
+    """What is offered to a wallet of another link of the merchant."""
+    made = gasless.world.create_link(currency="USDC-base").link.token
+    return checkout.pay_gasless(gasless.services, made, PAGE, PayOptions(wallet))
+
+
+def sign(gasless: Gasless, made: GaslessPayment, services: Any = None) -> GaslessPayment:
+    text, of_link = "0x" + RIGHT.hex(), str(made.link_token)
+    return flows.accept_for_link(services or gasless.services, of_link, PAGE, made.payment_id, text)
+
+
+def test_a_wallet_has_one_signed_payment_on_a_network_that_is_being_made() -> None:
+    gasless = shop()
+    first, second = gasless.offer(), another(gasless)
+    gasless.accept(first)
+    gasless.state.balances[WALLET.lower()] = HAD
+    assert sign(gasless, another(gasless, WALLET)).stage is Stage.SIGNED, "of another wallet"
+    for stage in (Stage.SIGNED, Stage.SENDING):
+        while gasless.load(first).stage is not stage:
+            gasless.run()
+            gasless.world.advance(15)
+        with pytest.raises(Conflict, match=f"another payment on base, {first.payment_id}, which is being made"):
+            sign(gasless, second)
+        assert gasless.accept(first).payment_id == first.payment_id, "the same one again"
+    settle(gasless)
+    assert gasless.load(first).stage is Stage.PAID
+    for number in range(2):
+        later = another(gasless)
+        assert sign(gasless, later).stage is Stage.SIGNED
+        gasless.state.balances[PAYER.lower()] = 0
+        settle(gasless)
+        assert gasless.load(later).stage is Stage.FAILED, number
+        gasless.state.balances[PAYER.lower()] = HAD
+
+
+def test_of_two_signatures_of_a_wallet_at_once_for_different_links_one_is_accepted() -> None:
+    for position in range(1, calls_of_accepting() + 1):
+        gasless = shop()
+        made, other = gasless.offer(), another(gasless)
+
+        def sign_other(one: Gasless = gasless, wanted: GaslessPayment = other) -> None:
+            try:
+                sign(one, wanted)
+            except Conflict:
+                return
+
+        accept(gasless, made, Interruption(position, sign_other))
+        assert [gasless.load(each).stage for each in (made, other)].count(Stage.SIGNED) == 1, position
+
+
 def test_of_a_signature_and_an_announced_transaction_at_once_one_is_accepted() -> None:
     for gasless, made in meanwhile(send):
         assert gasless.load(made).stage is Stage.OFFERED

@@ -32,6 +32,8 @@ from tests.onchain.gasless import HAD, USDC, Shop
 from tests.onchain.geth_pool import IN_FLIGHT, GethPool
 
 SAYS_YES, SAYS_NO = "0x631626ba7e60e01b60005260206000f3", "0x60006000526020" + "6000f3"
+SAYS_YES_BEFORE = "0x4263{until:08x}11631626ba7e0260e01b60005260206000f3"
+"""In blocks before a time."""
 PLACE, STRANGER = "0x" + "a7" * 20, "0x" + "ef" * 20
 SIMPLE = address_of(DELEGATE, "base")
 
@@ -206,6 +208,28 @@ def test_a_wallet_that_changes_its_mind_is_left_out(shop: Shop) -> None:
     shop.chain.rpc("anvil_setCode", PLACE, SAYS_NO)
     shop.run_to(made, Stage.FAILED)
     assert shop.balance(PLACE) == before
+
+
+def test_a_wallet_that_refuses_in_the_block_alone_is_reverted_once_and_pays_nothing(shop: Shop) -> None:
+    """Whenever it is run it accepts the signature, until the block that has its payment."""
+    shop.run_to(shop.signed(honest := shop.payer()), Stage.PAID)  # the account is delegated
+    until = int(shop.chain.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) + 60
+    shop.chain.rpc("anvil_setCode", PLACE, SAYS_YES_BEFORE.format(until=until))
+    shop.chain.fund_token(PLACE, USDC, HAD)
+    before, made = shop.balance(PLACE), shop.offer(shop.request(), PLACE)
+    shop.accept(made, "0x" + "5a" * 130)
+    shop.chain.rpc("evm_setAutomine", False)
+    try:
+        gasless_running.run_due(shop.services)
+        assert shop.load(made).stage is Stage.SENDING
+        shop.chain.rpc("evm_setNextBlockTimestamp", hex(until))
+        shop.chain.mine(1)
+    finally:
+        shop.chain.rpc("evm_setAutomine", True)
+    failed = shop.run_to(made, Stage.FAILED, most=40)  # the payer's next call would be a day later
+    assert failed.reverts == 1 and "was reverted" in str(failed.reason)
+    assert (shop.balance(PLACE), shop.loaded(made).is_executed) == (before, False)
+    shop.run_to(shop.signed(honest), Stage.PAID)
 
 
 def test_strangers_can_neither_use_a_signature_nor_the_account(shop: Shop) -> None:

@@ -128,7 +128,6 @@ def test_no_hostile_signature_is_accepted_and_nothing_is_taken(shop: Shop, numbe
     assert shop.balance(payer.address) == HAD
     for each in offers:
         shop.accept(each, shop.sign(each, payer))  # the right one is
-    for each in offers:
         assert shop.run_to(each, Stage.PAID).authorization == each.authorization
     assert shop.balance(payer.address) == HAD - sum(each.authorization.value for each in offers)
 

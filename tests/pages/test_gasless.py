@@ -101,9 +101,9 @@ def test_a_wallet_without_coins_pays_by_one_signature_and_every_page_of_the_link
     token = stack.shop.link(**FEE)
     ledger = Ledger(stack.chain, [FUSDC], [purse.address, PAYEE, FEE_ADDRESS])
     visitor = offered(new_visitor(purse), purse, token)
-    visitor.shows("Pay without gas", "You need no ETH", "For the network", "Taken in all")
+    visitor.shows("Pay the network fee in fUSDC", "You need no ETH", "Network fee", "Taken in all")
     assert not visitor.can_pay()
-    signed(visitor).shows("Being paid without gas", "Do not pay again")
+    signed(visitor).shows("The payment is being made", "Do not pay again")
     visitor.reload("gasless-made")
     other = new_visitor(Purse(stack.chain, "Other")).open(token, "gasless-made")
     for _ in range(6):
@@ -152,7 +152,7 @@ def test_who_pays_as_usual_is_offered_it_and_loads_nothing_new(service: Service,
     visitor, loaded = new_visitor(purse), list[str]()
     visitor.page.on("request", lambda request: loaded.append(request.url))
     visitor.open(service.stack.shop.link(**FEE)).connect(purse)
-    expect(visitor.frame.locator("#gasless")).to_have_text("Pay without gas")
+    expect(visitor.frame.locator("#gasless")).to_have_text("Pay the network fee in fUSDC")
     visitor.pay("confirming")
     service.stack.settle()
     visitor.reach("completed")
@@ -164,8 +164,8 @@ def test_who_chooses_it_sees_its_price_and_may_choose_otherwise(service: Service
     purse = service.purse(10**18)
     visitor = new_visitor(purse).open(service.stack.shop.link(**FEE)).connect(purse)
     visitor.frame.locator("#gasless").click()
-    visitor.reach("gasless").shows("For the network")
-    visitor.press("Pay with gas").reach("review")
+    visitor.reach("gasless").shows("Taken in all")
+    visitor.press("Pay the network fee in ETH").reach("review")
     assert visitor.can_pay()
 
 

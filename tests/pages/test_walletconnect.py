@@ -22,6 +22,7 @@ from tests.pages.conftest import NewVisitor
 from tests.pages.purse import HANGS, REJECTS, Purse
 from tests.pages.stack import Stack
 from tests.pages.test_apps import IPHONE
+from tests.pages.test_gasless import SIGN, Service
 from tests.pages.test_never_twice import age
 from tests.pages.visitor import Visitor, axe_findings
 from tests.pages.walletconnect_wallet import BATCHES, PAYS, RemoteWallet
@@ -155,6 +156,30 @@ def test_a_wallet_that_scans_the_code_pays_both_steps(stack: Stack, relay: Relay
     assert {each["tag"] for each in relay.published} > {1100, 1108} and token not in str(relay.published)
     asked = [each for each in relay.published if each["tag"] in (1100, 1108)]
     assert {name for each in asked for name in each.get("tvf", {})} == {"correlationId"}
+
+
+@pytest.mark.parametrize("signs", [True, False])
+def test_a_wallet_far_away_pays_by_a_signature_if_it_grants_that(
+    stack: Stack, relay: Relay, new_visitor: NewVisitor, signs: bool
+) -> None:
+    """Typed data over the relay. Of one that does not grant it nothing is asked but transactions."""
+    service = Service(stack)
+    purse, token = service.purse(0 if signs else 10**18), stack.shop.link()
+    guest = guest_of(new_visitor())
+    with remote_wallet(purse, relay) as remote:
+        guest.open(token).choose_remote()
+        remote.pair_wholly(guest.uri, namespaces=remote.grants(methods=[*PAYS, *[SIGN][:signs]]))
+        guest.reach("gasless" if signs else "review")
+        if not signs:
+            assert guest.page.locator("#gasless").count() == 0
+            return
+        guest.page.locator("#sign").click()
+        guest.reach("gasless-made").reload("gasless-made")
+        for _ in range(6):
+            service.look()
+        guest.reach("completed").shows("Payment complete")
+    stack.assert_completed(token)
+    assert (purse.asked.count(SIGN), purse.asked.count("eth_sendTransaction")) == (1, 0)
 
 
 def test_only_the_page_that_was_opened_with_it_has_its_scripts_and_may_ask_its_relay(

@@ -16,6 +16,8 @@ from chalicelib.accounts.payees.records import Action
 from chalicelib.accounts.sign_in import flows as sign_in_flows
 from chalicelib.accounts.sign_in import wallets
 from chalicelib.base import ids
+from chalicelib.base.addresses import evm_address
+from chalicelib.base.keccak import keccak256
 from chalicelib.base.money import BaseUnits, Fee
 from chalicelib.chains.calldata.checkout import pay_one
 from chalicelib.chains.calldata.tokens.erc2612 import TokenPermit
@@ -400,13 +402,14 @@ def link_offered_gasless(owner: Tenant, way: Way) -> str:
 
 
 def offer_gasless(owner: Tenant, request: Request) -> str:
-    services = running()
+    """The id of a gasless payment of a request, by a wallet of its own."""
+    services, payer = running(), evm_address("0x" + keccak256(request.request_id.encode())[-20:].hex())
     position = direct(Owed(request, request.amount, Fee()))
     sender = relayer_flows.account_address(services, "mainnet", RelayerRole.GASLESS)
     domain = TokenDomain(USDC_MAINNET.address, "USD Coin", "2", USDC_MAINNET.chain_id)
     price = gasless_rules.Price(BaseUnits(120_000), BaseUnits(10**9))
-    payment_id = gasless_rules.offer_id(position, None, WALLET, sender, services.clock())
-    wish = gasless_rules.Wish(payment_id, position, None, WALLET, sender, domain, price)
+    payment_id = gasless_rules.offer_id(position, None, payer, sender, services.clock())
+    wish = gasless_rules.Wish(payment_id, position, None, payer, sender, domain, price)
     owner.gasless = gasless_rules.offer_payment(wish, services.clock())
     services.store.write(owner.gasless)
     return owner.gasless.payment_id

@@ -40,27 +40,28 @@ function show(payment, made) {
   const { app, chain, views } = payment;
   const { t, el, money, units, code, paragraph, button } = app;
   const { total, network, decimals, symbol } = made;
+  const coin = clean(chain.nativeCurrency.symbol);
   const { balance } = payment.quote.metadata;
   const isShort = typeof balance === "string" && units(balance, decimals) < total;
-  const line = (name, amount) => el("div", { class: "row" }, el("dt", {}, say(app, name)), el("dd", {}, money(amount, decimals, symbol)));
+  const line = (name, amount) => el("div", { class: "row" }, el("dt", {}, name), el("dd", {}, money(amount, decimals, symbol)));
   const time = () => new Intl.DateTimeFormat(app.language(), { timeStyle: "short" }).format(made.endsAt + Date.now() - app.now());
   app.show("gasless", () => {
     const amount = money(total, decimals, symbol);
     const [before, after = ""] = say(app, "signs", { amount, time: time(), account: "\u0000" }).split("\u0000");
     return {
-      title: t("act.gasless"),
-      text: say(app, "text", { coin: clean(chain.nativeCurrency.symbol), token: symbol }),
+      title: t("act.gasless", { token: symbol }),
+      text: say(app, "text", { coin, token: symbol }),
       body: [
         isShort && paragraph(t("balance.short"), "note bad"),
         views.account(),
-        el("dl", { class: "balances" }, line("network", network), line("total", total)),
+        el("dl", { class: "balances" }, line(t("gas"), network), line(say(app, "total"), total)),
         el("p", {}, before.replace(/\u2068$/, ""), code(made.account), after.replace(/^\u2069/, "")),
       ],
       acts: [
         isShort
           ? button("again", t("balance.again"), () => payment.readAgain())
           : button("sign", say(app, "sign", { amount }), () => payment.exclusively(() => sign(payment, made))),
-        button("with-gas", say(app, "other"), () => payment.forgoSignature(), "quiet"),
+        button("with-gas", say(app, "other", { coin }), () => payment.forgoSignature(), "quiet"),
       ],
     };
   });

@@ -63,7 +63,7 @@ export class Views {
           this.stepsOf(steps),
           !isShort && payment.batch?.choice(payment),
         ],
-        acts: [isRefused ? again : pay, ...(payment.isSignable && !isShort ? [button("gasless", t("act.gasless"), () => payment.askOffer(), "quiet")] : [])],
+        acts: [isRefused ? again : pay, ...(payment.isSignable && !isShort ? [button("gasless", t("act.gasless", { token: payment.due[0].symbol }), () => payment.askOffer(), "quiet")] : [])],
       };
     });
     if (isShort) app.say(t("balance.short"), true);

@@ -41,7 +41,7 @@ from chalicelib.crosschain.service.payment_intents.records import Stage as Permi
 from chalicelib.crosschain.service.router.records import KeptAnswer, RouterCircuit
 from chalicelib.gasless.energy.records import EnergyDelegation, EnergyUse
 from chalicelib.gasless.energy.records import Stage as EnergyStage
-from chalicelib.gasless.records import GaslessBatch, GaslessPayment
+from chalicelib.gasless.records import GaslessBatch, GaslessPayment, LastSigned
 from chalicelib.gasless.records import Stage as GaslessStage
 from chalicelib.mail.records import Choices, Mail, Mailbox, MailKind, MailState
 from chalicelib.offramp.core.records import Order, OrderStatus
@@ -869,6 +869,7 @@ RECORDS: dict[str, Record] = {
         GASLESS, stage=GaslessStage.SIGNED, signature="0x" + "11" * 65, accepted_at=NOW, check_at=NOW
     ),
     "gasless batch": GASLESS_BATCH,
+    "gasless payment of a wallet": LastSigned("base", GASLESS.payer.lower(), GASLESS.payment_id, NOW),
     "energy of a wallet": DELEGATION,
     "energy of a wallet, taken back": replace(
         DELEGATION, stage=EnergyStage.ENDED, unpaid=True, taking_since=NOW, ended_at=NOW, signed=(), check_at=None
