@@ -89,6 +89,13 @@ def messages_of(language: str, group: str = "") -> dict[str, str]:
     return messages
 
 
+@cache
+def text_without_scripts(language: str) -> str:
+    """Returns what the page says where scripts do not run, which no script needs."""
+    texts: dict[str, str] = json.loads((_FOLDER / "noscript.json").read_text(encoding="utf-8"))
+    return texts[language]
+
+
 def tokens() -> str:
     """Returns the colours, sizes and type that the payment page and the dashboard share, as custom properties."""
     return (_FOLDER / "tokens.css").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from chalicelib.base.timestamps import iso
 from chalicelib.chains.catalogue.conversions import on_chain_decimals
 from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.catalogue.tokens import Token
-from chalicelib.pages.assets import messages_of, script_hashes, style_hash, template
+from chalicelib.pages.assets import messages_of, script_hashes, style_hash, template, text_without_scripts
 from chalicelib.pages.flows import PageDue, PageFacts
 from chalicelib.pages.headers import headers_of
 from chalicelib.platform.settings import Settings, origin_of
@@ -105,7 +105,7 @@ def _description(facts: PageFacts, words: Mapping[str, str], language: str) -> s
     rows = (f"<dt>{escape(words[name])}</dt><dd>{text}</dd>" for name, text in _rows(facts, language))
     parts += ["<dl>", *rows, "</dl>"]
     if facts.state == "pending":
-        parts += [f'<p>{escape(words["noscript.text"])}</p>', *_codes(facts, words)]
+        parts += [f'<p>{escape(text_without_scripts(language))}</p>', *_codes(facts, words)]
     return "".join(parts)
 
 

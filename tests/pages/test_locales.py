@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.pages.assets import locales, messages_of
+from chalicelib.pages.assets import locales, messages_of, text_without_scripts
 from chalicelib.payments.links.multicalls.children import Reason
 from tests.oracles.node import run
 
@@ -224,6 +224,11 @@ def test_a_script_with_words_of_its_own_has_them_in_every_language_with_the_same
             assert holes(text) == holes(english[key]), (name, key)
             assert name == "en" or text != english[key], (name, key)
             assert re.search(ALPHABETS.get(name, "[a-z]"), re.sub(r"\{\w+\}", "", text)), (name, key)
+
+
+def test_what_is_said_without_scripts_is_said_in_every_language() -> None:
+    texts = {name: text_without_scripts(name) for name in locales()}
+    assert all(text.strip() for text in texts.values()) and len({*texts.values()}) == len(texts)
 
 
 def test_every_message_that_is_named_as_a_whole_is_there() -> None:
