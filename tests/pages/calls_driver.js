@@ -12,7 +12,7 @@ async function main() {
   const link = url(source("link.js"));
   const notes = url(of("notes.js", { "link.js": link }));
   const denials = url(of("denials.js", { "notes.js": notes }));
-  const signing = url(of("claims.js", { "link.js": link }));
+  const signing = url(of("claims.js", { "link.js": link, "poll.js": url(source("poll.js")) }));
   const text = of("calls.js", { "denials.js": denials, "link.js": link, "claims.js": signing });
   const calls = await import(url(text));
 
