@@ -1,12 +1,14 @@
 """Sweeps over due records: a record that fails is logged and does not stop the others."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Self, TypeVar
 
 from aws_lambda_powertools import Logger
 
 T = TypeVar("T")
+_READ_AT_ONCE = 100
 
 
 class SweepIncomplete(Exception):
@@ -38,6 +40,24 @@ class Sweep:
             self._failed += 1
             return 0
 
+    def read(self, read: Callable[[Sequence[str]], Iterable[T]], ids: Iterable[str]) -> list[T]:
+        """What `read` finds of these ids, of which it is given a hundred at once; if it fails, one at a time, so that
+        one that cannot be read leaves out no others."""
+        found, every = list[T](), list(ids)
+
+        def read_one(id: str) -> int:
+            found.extend(read([id]))
+            return 1
+
+        for start in range(0, len(every), _READ_AT_ONCE):
+            part = every[start : start + _READ_AT_ONCE]
+            try:
+                found.extend(read(part))
+            except Exception:  # any failure, of which `run` logs the reason
+                for each in part:
+                    self.run(read_one, each)
+        return found
+
 
 def in_time(log: Logger, clock: Callable[[], datetime], deadline: datetime, due: Iterable[T]) -> Iterator[T]:
     """The due items, as long as it is before `deadline`; a warning in the log says that some may be left."""
@@ -46,6 +66,15 @@ def in_time(log: Logger, clock: Callable[[], datetime], deadline: datetime, due:
             log.warning("sweep stopped before its end")
             return
         yield item
+
+
+def in_turn(items: Iterable[T], account_of: Callable[[T], str]) -> list[T]:
+    """The items in another order: one of each account in turn, those of an account as they were. So an account with
+    many of them holds those of others up by one each."""
+    by_account = dict[str, list[T]]()
+    for item in items:
+        by_account.setdefault(account_of(item), []).append(item)
+    return [item for turn in zip_longest(*by_account.values()) for item in turn if item is not None]
 
 
 def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:
