@@ -10,12 +10,28 @@ from chalicelib.payments.announcements.rules import take_turns
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements, PayableLink
+from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.rate_limits.rules import SAFE_REQUESTS_OF_ACCOUNT
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from tests.fakes.announcements import HASH, SAFE, announcement, hash_of, proposed, record, stored, track, with_safe
+from tests.fakes.announcements import (
+    HASH,
+    OTHER_HASH,
+    PROPOSED,
+    SAFE,
+    announcement,
+    hash_of,
+    let_pass,
+    proposed,
+    record,
+    stored,
+    track,
+    with_safe,
+)
 from tests.fakes.payouts import on_its_way, payout
-from tests.fakes.world import World
+from tests.fakes.world import World, draft
 from tests.support.rehearsed import rehearsed
 
 
@@ -65,6 +81,23 @@ def test_a_strangers_700_announced_transactions_do_not_keep_another_accounts_one
     checked = [each for each in stored(world) if each.first.account_id == "stranger" and each.first.scanned_to > 0]
     assert len(checked) == 100
     assert all(each.first.check_at > world.now for each in stored(world) if each.first.status is AnnouncedStatus.PENDING)
+
+
+def test_accounts_that_ask_a_safes_service_as_much_as_they_can_leave_another_its_question(world: World) -> None:
+    asked, read = list[str](), world.safes.transaction
+    for account in ("greedy", "another"):
+        for _ in range(SAFE_REQUESTS_OF_ACCOUNT + 20):
+            link = links.create(world.services, Owner(account, None, None), draft())
+            record(world, link, announcement(OTHER_HASH, payer_address=None), viewer=Viewer(account, None))
+    payment = world.create_link()
+    world.safes.known.clear()
+    record(world, payment)
+    let_pass(world, 1)
+    world.safes.known["sepolia", HASH] = PROPOSED
+    world.safes.transaction = lambda name, tx_hash: asked.append(tx_hash) or read(name, tx_hash)  # type: ignore[method-assign,func-returns-value]
+    tracking.track_due(world.services)
+    assert asked.count(OTHER_HASH) == 2 * SAFE_REQUESTS_OF_ACCOUNT and asked.count(HASH) == 1
+    assert announced_of(world, payment).wallet == SAFE
 
 
 def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(world: World) -> None:
