@@ -74,8 +74,8 @@ def _short_ipv6(host: str) -> str | None:
 
 
 def is_url(text: str, pattern: str) -> bool:
-    """Whether a text has the form of a pattern above, and its host is no longer than names can be, and one that browsers
-    open."""
+    """Whether a text has the form of a pattern above, and its host is no longer than names can be, and one that
+    browsers open."""
     if re.fullmatch(pattern, text) is None:
         return False
     try:

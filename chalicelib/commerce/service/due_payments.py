@@ -43,8 +43,8 @@ def run_due(services: Services) -> int:
     """Looks at the payments that are due, one of each account in turn; returns at how many. One query for each shard of
     the index, and a read for each hundred payments.
 
-    So who has many, such as payments that were pre-approved without tokens, delays but their own. A node that does not answer is asked no more in this run. A failure is logged and stops no other payment; raises
-    SweepIncomplete then.
+    So who has many, such as payments that were pre-approved without tokens, delays but their own. A node that does not
+    answer is asked no more in this run. A failure is logged and stops no other payment; raises SweepIncomplete then.
     """
     now, unavailable = services.clock(), set[str]()
 

@@ -7,6 +7,8 @@ from typing import Self, TypeVar
 
 from aws_lambda_powertools import Logger
 
+from chalicelib.platform.storage.store import Throttled
+
 T = TypeVar("T")
 _READ_AT_ONCE = 100
 
@@ -42,7 +44,7 @@ class Sweep:
 
     def read(self, read: Callable[[Sequence[str]], Iterable[T]], ids: Iterable[str]) -> list[T]:
         """What `read` finds of these ids, of which it is given a hundred at once; if it fails, one at a time, so that
-        one that cannot be read leaves out no others."""
+        one that cannot be read leaves out no others. Raises Throttled."""
         found, every = list[T](), list(ids)
 
         def read_one(id: str) -> int:
@@ -53,7 +55,9 @@ class Sweep:
             part = every[start : start + _READ_AT_ONCE]
             try:
                 found.extend(read(part))
-            except Exception:  # any failure, of which `run` logs the reason
+            except Throttled:
+                raise  # one at a time they would be, too, and take the time of the sweep
+            except Exception:  # noqa: BLE001  any failure: `run` logs whose it is
                 for each in part:
                     self.run(read_one, each)
         return found

@@ -9,8 +9,8 @@ from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.rules import take_turns
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
-from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.links.reading import Viewer
+from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
 from chalicelib.platform.access.callers import Owner

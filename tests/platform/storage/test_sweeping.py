@@ -6,6 +6,7 @@ from itertools import islice
 import pytest
 from aws_lambda_powertools import Logger
 
+from chalicelib.platform.storage.store import Throttled
 from chalicelib.platform.storage.sweeping import Sweep, SweepIncomplete, in_turn
 
 LOG = Logger(service="test", level="CRITICAL")
@@ -35,3 +36,15 @@ def test_a_hundred_are_read_at_once_and_one_that_cannot_be_leaves_out_no_others(
         assert (calls, sweep.read(read, [])) == ([100, 100, 50], [])
     with pytest.raises(SweepIncomplete, match="1 records"), Sweep(LOG) as sweep:
         assert sweep.read(read, [*map(str, range(120)), "odd", "121"]) == [*range(120), 121]
+
+
+def test_a_table_that_is_throttled_is_not_asked_for_each_record_apart() -> None:
+    asked = list[int]()
+
+    def read(ids: Sequence[str]) -> list[str]:
+        asked.append(len(ids))
+        raise Throttled
+
+    with pytest.raises(Throttled), Sweep(LOG) as sweep:
+        sweep.read(read, map(str, range(300)))
+    assert asked == [100]

@@ -44,8 +44,8 @@ GIVEN_BACK = "The payment could not be brought to the chain of the request, and 
 
 
 def run_due(services: Services) -> int:
-    """Takes the next steps of payment intents that are due, of one of each account in turn; returns how many were looked
-    at. One query for each shard, and a read for each hundred payment intents.
+    """Takes the next steps of payment intents that are due, of one of each account in turn; returns how many were
+    looked at. One query for each shard, and a read for each hundred payment intents.
 
     A node that does not answer is asked no more in this run. A failure is logged and stops no other payment intent;
     raises SweepIncomplete then.
