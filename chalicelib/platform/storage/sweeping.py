@@ -58,8 +58,8 @@ class Sweep:
             except Throttled:
                 raise  # one at a time they would be, too, and take the time of the sweep
             except Exception:  # noqa: BLE001  any failure: `run` logs whose it is
-                for each in part:
-                    self.run(read_one, each)
+                for id in part:
+                    self.run(read_one, id)
         return found
 
 
