@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 
 from chalicelib.base.errors import ChainUnavailable, Conflict
+from chalicelib.base.turns import in_turn
 from chalicelib.chains.nodes.agreement import combine_answers
 from chalicelib.commerce.core.expiry import has_ended, has_expired
 from chalicelib.commerce.core.records import CommercePayment, OperationKind
@@ -55,7 +56,7 @@ def run_due(services: Services) -> int:
     due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     with sweeping.Sweep(services.log) as sweep:
         found = sweep.read(partial(store.payments, services.store), due)
-        turns = [each.payable_id for each in sweeping.in_turn(found, lambda each: each.account_id)]
+        turns = [each.payable_id for each in in_turn(found, lambda each: each.account_id)]
         in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, turns)
         return sum(sweep.run(run, each) for each in in_time)
 

@@ -25,8 +25,8 @@ from chalicelib.webhooks import flows as webhooks
 _DUE_PER_SHARD = 1_000
 """So many are read, a hundred at once; there is time to check fewer."""
 _PER_ACCOUNT = 100
-"""For how many links of an account one run checks the announced transactions; the others of that account are
-postponed."""
+"""How many announced transactions of an account one run checks, those of a link together; the others of that account
+are postponed. Each is some requests to nodes, whose quota all accounts share."""
 _TIME_PER_RUN = timedelta(seconds=40)
 """A run checks no more announced transactions after this time; the Lambda may take 60 seconds."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import zip_longest
 from typing import Self, TypeVar
 
 from aws_lambda_powertools import Logger
@@ -70,15 +69,6 @@ def in_time(log: Logger, clock: Callable[[], datetime], deadline: datetime, due:
             log.warning("sweep stopped before its end")
             return
         yield item
-
-
-def in_turn(items: Iterable[T], account_of: Callable[[T], str]) -> list[T]:
-    """The items in another order: one of each account in turn, those of an account as they were. So an account with
-    many of them holds those of others up by one each."""
-    by_account = dict[str, list[T]]()
-    for item in items:
-        by_account.setdefault(account_of(item), []).append(item)
-    return [item for turn in zip_longest(*by_account.values()) for item in turn if item is not None]
 
 
 def each(log: Logger, due: Iterable[T], act: Callable[[T], bool]) -> int:

@@ -113,6 +113,14 @@ def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(wor
     assert [each.first.announced_id for each in postponed] == ["a3"]
 
 
+def test_an_account_has_so_many_transactions_checked_in_a_run_and_not_so_many_links_of_twelve(world: World) -> None:
+    pending = on_its_way(payout(world.services, "acct")).announcements
+    assert pending is not None
+    others = tuple(replace(pending.first, announced_id=f"other{number}") for number in range(11))
+    checked, postponed = take_turns([replace(pending, others=others)] * 20, 100)
+    assert (len(checked), len(postponed)) == (8, 12)
+
+
 def test_a_run_stops_in_time(world: World) -> None:
     announce_many(world, 12, "stranger")
     world.advance(10)

@@ -1,27 +1,14 @@
-"""Sweeps: what is due is read a hundred at once, in turns of its accounts, and what fails leaves out nothing else."""
+"""Sweeps: what is due is read a hundred at once, and what fails leaves out nothing else."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 import pytest
 from aws_lambda_powertools import Logger
 
 from chalicelib.platform.storage.store import Throttled
-from chalicelib.platform.storage.sweeping import Sweep, SweepIncomplete, in_turn
+from chalicelib.platform.storage.sweeping import Sweep, SweepIncomplete
 
 LOG = Logger(service="test", level="CRITICAL")
-
-
-def test_one_of_each_account_comes_in_turn_and_those_of_an_account_stay_in_their_order() -> None:
-    due = ["a1", "a2", "b1", "a3", "c1", "c2"]
-    assert in_turn(due, lambda each: each[0]) == ["a1", "b1", "c1", "a2", "c2", "a3"]
-    assert in_turn([], lambda each: each[0]) == []
-
-
-@pytest.mark.parametrize("flood", [1, 100, 5_000])
-def test_an_account_waits_for_one_of_each_other_account_however_many_these_have(flood: int) -> None:
-    due = [*("a" for _ in range(flood)), *("b" for _ in range(flood)), "c"]
-    assert "c" in islice(in_turn(due, str), 3)
 
 
 def test_a_hundred_are_read_at_once_and_one_that_cannot_be_leaves_out_no_others() -> None:

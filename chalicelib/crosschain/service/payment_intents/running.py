@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 
 from chalicelib.base.errors import BadRequest, ChainUnavailable
+from chalicelib.base.turns import in_turn
 from chalicelib.chains.calldata.tokens import erc20, erc2612
 from chalicelib.chains.calldata.transaction import Transaction
 from chalicelib.chains.nodes.agreement import read_agreed_code
@@ -59,7 +60,7 @@ def run_due(services: Services) -> int:
     due = store.due(services.store, now, _DUE_PER_SHARD, services.entropy(1)[0])
     with sweeping.Sweep(services.log) as sweep:
         found = sweep.read(partial(store.payment_intents, services.store), due)
-        turns = [each.intent_id for each in sweeping.in_turn(found, lambda each: each.account_id)]
+        turns = [each.intent_id for each in in_turn(found, lambda each: each.account_id)]
         in_time = sweeping.in_time(services.log, services.clock, now + _TIME_PER_RUN, turns)
         return sum(sweep.run(run, each) for each in in_time)
 
