@@ -177,7 +177,7 @@ ACCESS = {
     "track_announced": Access(
         tables={
             "payments": ("BatchGetItem", "GetItem", "Query", "UpdateItem"),
-            "ops": ("GetItem",),
+            "ops": ("GetItem", "UpdateItem"),
             "webhooks": ("PutItem",),
         },
         due=("payments",),

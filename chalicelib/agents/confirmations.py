@@ -14,7 +14,8 @@ _DIGITS = 32
 def confirmation_of(tool: str, arguments: Mapping[str, Any], key_scope: str, now: datetime) -> str:
     """The confirmation of a call with these arguments, by the credential `key_scope`, that is given now.
 
-    It is bound to all of them by an HMAC whose key no caller has; nothing is stored.
+    It is bound to all of them by an HMAC with the hash of the credential; nothing is stored. Who has the credential can
+    compute one, but can call the operation itself as well: this is for an agent that does not see it.
     """
     return _bind(tool, arguments, key_scope, int(now.timestamp()))
 

@@ -74,11 +74,27 @@ def _short_ipv6(host: str) -> str | None:
 
 
 def is_url(text: str, pattern: str) -> bool:
-    """Whether a text has the form of a pattern above, and its host is no longer than names can be."""
+    """Whether a text has the form of a pattern above, and its host is no longer than names can be, and one that
+    browsers open."""
     if re.fullmatch(pattern, text) is None:
         return False
     try:
         host = urlsplit(text).hostname or ""
     except ValueError:  # in brackets stands no address
         return False
-    return len(host) <= 253 and (":" not in host or _short_ipv6(host) == host)
+    labels = [each for each in host.split(".") if each.startswith("xn--")]
+    return len(host) <= 253 and (":" not in host or _short_ipv6(host) == host) and all(map(_is_encoded, labels))
+
+
+def _is_encoded(label: str) -> bool:
+    """Whether a label `xn--...` is the form of another text that names may have (UTS 46): browsers refuse others."""
+    import idna
+
+    try:
+        text = label[4:].encode().decode("punycode")
+        idna.check_initial_combiner(text)
+        idna.check_bidi(text)
+        same = idna.uts46_remap(text, std3_rules=False, transitional=False) == text
+    except UnicodeError:
+        return False
+    return same and not text.isascii() and text.encode("punycode").decode() == label[4:]

@@ -12,7 +12,7 @@ from chalicelib.gasless.sending import due as still_due
 from chalicelib.platform.services import Services
 from chalicelib.platform.storage import sweeping
 
-_DUE_PER_SHARD = 150
+_DUE_PER_SHARD = 500
 _TIME_TO_END, _TIME_PER_RUN = timedelta(seconds=10), timedelta(seconds=40)
 """Of a run: for ending payments that are made no more, and in all."""
 _TIME_FOR_ENERGY = timedelta(seconds=10)

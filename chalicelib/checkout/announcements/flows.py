@@ -159,7 +159,7 @@ def _with_safe(
     named, announced = draft.payer_address, draft.safe_tx_hash
     assert announced is not None, "it is a multisig transaction"
     first = _nonce_of_safe(services.chains.evm(chain.name), chain.label, named) if named is not None else 0
-    proposal, _ = read_proposal(services, chain.name, announced, set())
+    proposal, _ = read_proposal(services, payable.link.account_id, chain.name, announced, set())
     if proposal is not None:
         if named is not None and not same_address(named, proposal.safe):
             raise BadRequest("payerAddress is not the Safe of this transaction: give the Safe that executes it")

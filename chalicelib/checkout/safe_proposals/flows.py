@@ -14,8 +14,9 @@ from chalicelib.chains.catalogue.networks import find_network
 from chalicelib.chains.nodes.safes.records import Proposal
 from chalicelib.checkout.safe_proposals import rules
 from chalicelib.platform.access.rate_limits import flows as rate_limits
-from chalicelib.platform.access.rate_limits.rules import safe_proposal_window
 from chalicelib.platform.services import Services
+
+_MOST_REQUESTS = 3
 
 
 @frozen
@@ -44,7 +45,7 @@ def propose(services: Services, account_id: str, asked: Asked) -> Made:
     """What the owner signs to propose transactions, as one that makes all or none; with the signature it is proposed,
     once however often.
 
-    Two or three requests to the Safe Transaction Service, and one write that counts the call. Raises BadRequest for a
+    Two or three requests to the Safe Transaction Service, counted by two or three writes. Raises BadRequest for a
     network without one, if there is no Safe, or if somebody else has signed, Forbidden for a wallet that is no owner,
     Conflict (rules.proposal_of), SafeServiceUnavailable, TooManyRequests.
     """
@@ -57,8 +58,7 @@ def propose(services: Services, account_id: str, asked: Asked) -> Made:
         transaction = one_transaction(network.name, asked.transactions)
     except LookupError:
         raise BadRequest(f"network: {network.name} has no contract by which a Safe makes several calls") from None
-    scale, now = services.settings.rate_limit_scale, services.clock()
-    rate_limits.count_in_all(services, safe_proposal_window(account_id, scale, now))
+    rate_limits.count_safe_requests(services, account_id, _MOST_REQUESTS)
     state = services.safes.safe(network.name, asked.safe)
     if state is None:
         raise BadRequest(f"safe: there is no Safe at {asked.safe} on {network.name}")

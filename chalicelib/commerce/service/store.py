@@ -1,6 +1,6 @@
 """Reads of commerce payments, and of the events of the escrow about them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from chalicelib.commerce.core.records import CommercePayment, EscrowEntry
@@ -12,6 +12,13 @@ MOST_ENTRIES = 100
 def payment(store: Store, payable_id: str) -> CommercePayment | None:
     """The commerce payment of a link. One read."""
     return store.get(CommercePayment, CommercePayment.KEY.of(payable_id=payable_id))
+
+
+def payments(store: Store, payable_ids: Iterable[str]) -> tuple[CommercePayment, ...]:
+    """The commerce payments of links that have one, in the order of the links. One read of up to 100."""
+    keys = [CommercePayment.KEY.of(payable_id=each) for each in payable_ids]
+    found = store.get_many(dict.fromkeys(keys, CommercePayment))
+    return tuple(found[key] for key in keys if key in found)
 
 
 def entries(store: Store, request_id: str) -> tuple[EscrowEntry, ...]:

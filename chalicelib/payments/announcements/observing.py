@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
-from chalicelib.base.errors import ChainUnavailable
+from chalicelib.base.errors import ChainUnavailable, TooManyRequests
 from chalicelib.chains.calldata.transaction import SentTransaction
 from chalicelib.chains.calldata.wallets.safe import safe_tx_hash
 from chalicelib.chains.catalogue.networks import require_network
@@ -27,6 +27,7 @@ from chalicelib.payments.announcements.admission import names_payment, pays_link
 from chalicelib.payments.announcements.rules import Execution, Observation
 from chalicelib.payments.links.records import AnnouncedTransaction, Payable, PayableLink, Proof
 from chalicelib.payments.scanning import store as scan_store
+from chalicelib.platform.access.rate_limits import flows as rate_limits
 from chalicelib.platform.services import Services
 
 if TYPE_CHECKING:
@@ -217,7 +218,8 @@ def with_proposal(
     if announced.proof is Proof.PROPOSED:
         return announced, False
     assert announced.safe_tx_hash is not None, "it is a multisig transaction"
-    proposal, is_answered = read_proposal(services, announced.network, announced.safe_tx_hash, unavailable)
+    known_as = announced.network, announced.safe_tx_hash
+    proposal, is_answered = read_proposal(services, announced.account_id, *known_as, unavailable)
     if proposal is None or (announced.wallet is not None and not same_address(announced.wallet, proposal.safe)):
         return announced, is_answered
     known = replace(announced, wallet=proposal.safe, nonce=proposal.terms.nonce)
@@ -231,9 +233,10 @@ def proof_of(payable: Payable, proposal: "Proposal") -> Proof | None:
 
 
 def read_proposal(
-    services: Services, name: str, announced: str, unavailable: set[str]
+    services: Services, account_id: str, name: str, announced: str, unavailable: set[str]
 ) -> "tuple[Proposal | None, bool]":
-    """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered.
+    """The proposal with that hash from the network's Safe Transaction Service, and whether the service answered. It is
+    not asked while the account of the link has had its share of a minute.
 
     A proposal whose fields do not hash to `announced` is ignored. Only its Safe and nonce are used; whether it was
     executed is read from the chain.
@@ -242,7 +245,11 @@ def read_proposal(
     if service in unavailable or not services.safes.serves(name):
         return None, False
     try:
+        rate_limits.count_safe_requests(services, account_id, 1)
         proposal = services.safes.transaction(name, announced)
+    except TooManyRequests:
+        services.log.warning("share of the Safe Transaction Service used up", extra={"account_id": account_id})
+        return None, False
     except SafeServiceUnavailable as error:
         services.log.warning("Safe Transaction Service unavailable", extra={"network": name, "reason": error.message})
         unavailable.add(service)

@@ -8,15 +8,16 @@ A Safe can be any contract, and can emit any event. What it emits ends only its 
 does not return its events, only its own announced transactions are delayed, by UNREAD_GRACE.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from chalicelib.base.addresses import same_address
 from chalicelib.base.errors import NotFound
 from chalicelib.base.frozen import frozen
+from chalicelib.base.turns import in_turn
 from chalicelib.crosschain.core.records import BridgeTransfer
 from chalicelib.payments.announcements.bridges.rules import postpone_check
 from chalicelib.payments.links.records import (
@@ -238,13 +239,13 @@ def ends_unpaid(announced: AnnouncedTransaction) -> bool:
 def take_turns(
     due: Iterable[LinkAnnouncements], per_account: int
 ) -> tuple[tuple[LinkAnnouncements, ...], tuple[LinkAnnouncements, ...]]:
-    """The links to check in one run, in this order: one of each account in turn; and those beyond `per_account`."""
-    by_account: dict[str, list[LinkAnnouncements]] = {}
+    """The links to check in one run, in this order: one of each account in turn; and those beyond `per_account` pending
+    transactions of it, each of which is asked about at the nodes."""
+    checked, postponed, pending = list[LinkAnnouncements](), list[LinkAnnouncements](), Counter[str]()
     for link in sorted(due, key=lambda each: each.next_due or each.first.check_at):
-        by_account.setdefault(link.first.account_id, []).append(link)
-    rounds = zip_longest(*(of_account[:per_account] for of_account in by_account.values()))
-    checked = tuple(link for each in rounds for link in each if link is not None)
-    return checked, tuple(link for each in by_account.values() for link in each[per_account:])
+        pending[link.first.account_id] += sum(each.status is AnnouncedStatus.PENDING for each in link.all)
+        (checked if pending[link.first.account_id] <= per_account else postponed).append(link)
+    return tuple(in_turn(checked, lambda each: each.first.account_id)), tuple(postponed)
 
 
 def decide_unobserved(announced: AnnouncedTransaction, is_completed: bool, now: datetime) -> AnnouncedTransaction:

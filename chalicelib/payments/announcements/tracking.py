@@ -22,10 +22,11 @@ from chalicelib.platform.storage import sweeping
 from chalicelib.platform.storage.retrying import try_write
 from chalicelib.webhooks import flows as webhooks
 
-_DUE_PER_SHARD = 60
+_DUE_PER_SHARD = 1_000
+"""So many are read, a hundred at once; there is time to check fewer."""
 _PER_ACCOUNT = 100
-"""For how many links of an account one run checks the announced transactions; the others of that account are
-postponed."""
+"""How many announced transactions of an account one run checks, those of a link together; the others of that account
+are postponed. Each is some requests to nodes, whose quota all accounts share."""
 _TIME_PER_RUN = timedelta(seconds=40)
 """A run checks no more announced transactions after this time; the Lambda may take 60 seconds."""
 
@@ -39,21 +40,14 @@ def track_due(services: Services) -> int:
     does not answer is called once per run; the other announced transactions that need it are checked by a later run. A
     failure that concerns one announced transaction, or one Safe, which can be any contract, delays no others.
 
-    A record that is due costs two reads and one write, and one query per link if one of its announced transactions
-    ends; its announced transactions cost a read of the cursor each, and what observing.py and
+    A hundred records that are due cost a read, and each one a read and one write, and one query per link if one of its
+    announced transactions ends; its announced transactions cost a read of the cursor each, and what observing.py and
     payments/announcements/bridges/observing.py say. What was sent for a link that is completed costs no more than that:
     each payment of the payment page is announced.
     """
     now, shard = services.clock(), services.entropy(1)[0]
     deadline = now + _TIME_PER_RUN
-    due: list[LinkAnnouncements] = []
     unavailable: set[str] = set()
-
-    def read(token: str) -> bool:
-        record = link_store.find_announcements(services.store, token)
-        if record is not None and record.next_due is not None and record.next_due <= now:
-            due.append(record)
-        return True
 
     def track(record: LinkAnnouncements) -> int:
         read_again = partial(_read_link, services, record)
@@ -67,8 +61,9 @@ def track_due(services: Services) -> int:
 
     ended = 0
     with sweeping.Sweep(services.log) as sweep:
-        for token in link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard):
-            sweep.run(read, token)
+        tokens = link_store.tokens_of_due_announcements(services.store, now, _DUE_PER_SHARD, shard)
+        found = sweep.read(partial(link_store.find_announcements, services.store), tokens)
+        due = [each for each in found if each.next_due is not None and each.next_due <= now]
         checked, postponed = rules.take_turns(due, _PER_ACCOUNT)
         acts = [*((track, each) for each in checked), *((put_off, each) for each in postponed)]
         for act, record in sweeping.in_time(services.log, services.clock, deadline, acts):

@@ -156,9 +156,11 @@ def due_tokens(store: Store, now: datetime, limit: int, first_shard: int) -> Ite
     return (_token_of(key) for key in store.due(Link, now, limit, first_shard))
 
 
-def find_announcements(store: Store, token: str) -> LinkAnnouncements | None:
-    """The announced transactions of a link. One read."""
-    return store.get(LinkAnnouncements, LinkAnnouncements.KEY.of(link_token=token))
+def find_announcements(store: Store, tokens: Iterable[str]) -> tuple[LinkAnnouncements, ...]:
+    """The announced transactions of links that have some, in the order of the links. One read of up to 100."""
+    keys = [LinkAnnouncements.KEY.of(link_token=each) for each in tokens]
+    found = store.get_many(dict.fromkeys(keys, LinkAnnouncements))
+    return tuple(found[key] for key in keys if key in found)
 
 
 def tokens_of_due_announcements(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:

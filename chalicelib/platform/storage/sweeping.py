@@ -1,12 +1,15 @@
 """Sweeps over due records: a record that fails is logged and does not stop the others."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Self, TypeVar
 
 from aws_lambda_powertools import Logger
 
+from chalicelib.platform.storage.store import Throttled
+
 T = TypeVar("T")
+_READ_AT_ONCE = 100
 
 
 class SweepIncomplete(Exception):
@@ -37,6 +40,26 @@ class Sweep:
             self.log.exception("sweep failed", extra={"record": str(item)})
             self._failed += 1
             return 0
+
+    def read(self, read: Callable[[Sequence[str]], Iterable[T]], ids: Iterable[str]) -> list[T]:
+        """What `read` finds of these ids, of which it is given a hundred at once; if it fails, one at a time, so that
+        one that cannot be read leaves out no others. Raises Throttled."""
+        found, every = list[T](), list(ids)
+
+        def read_one(id: str) -> int:
+            found.extend(read([id]))
+            return 1
+
+        for start in range(0, len(every), _READ_AT_ONCE):
+            part = every[start : start + _READ_AT_ONCE]
+            try:
+                found.extend(read(part))
+            except Throttled:
+                raise  # one at a time they would be, too, and take the time of the sweep
+            except Exception:  # noqa: BLE001  any failure: `run` logs whose it is
+                for id in part:
+                    self.run(read_one, id)
+        return found
 
 
 def in_time(log: Logger, clock: Callable[[], datetime], deadline: datetime, due: Iterable[T]) -> Iterator[T]:

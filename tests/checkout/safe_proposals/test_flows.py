@@ -1,6 +1,7 @@
 """What an owner of a Safe signs, with which nonce it is proposed, and what is refused in words."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from chalicelib.chains.nodes.safes.service import SafeServiceUnavailable
 from chalicelib.checkout.safe_proposals import flows
 from chalicelib.checkout.safe_proposals.flows import Asked, Made
 from chalicelib.checkout.safe_proposals.schemas import SafeProposalAnswer
-from chalicelib.platform.access.rate_limits.rules import SAFE_PROPOSALS_PER_MINUTE
+from chalicelib.platform.access.rate_limits.rules import SAFE_REQUESTS_OF_ACCOUNT, SAFE_REQUESTS_PER_MINUTE
 from tests.fakes.wallets import evm_wallet
 from tests.fakes.world import World
 
@@ -57,13 +58,25 @@ def test_an_owner_signs_one_transaction_that_makes_all_calls_with_the_next_nonce
 
 
 def test_an_account_has_a_number_of_calls_a_minute_as_all_share_the_service(safes: World) -> None:
-    for _ in range(SAFE_PROPOSALS_PER_MINUTE):
+    for _ in range(SAFE_REQUESTS_OF_ACCOUNT // 3):
         propose(safes)
     with pytest.raises(TooManyRequests):
         propose(safes)
     assert flows.propose(safes.services, "other account", ASKED)
     safes.now += timedelta(minutes=1)
     assert propose(safes)
+
+
+def test_accounts_that_ask_as_much_as_they_can_leave_each_other_one_a_call(safes: World) -> None:
+    made = 0
+    for number in range(9):
+        with suppress(TooManyRequests):
+            while flows.propose(safes.services, f"greedy{number}", ASKED):
+                made += 1
+    assert made * 3 <= SAFE_REQUESTS_PER_MINUTE + 9 * 3
+    assert flows.propose(safes.services, "modest", ASKED)
+    with pytest.raises(TooManyRequests):
+        flows.propose(safes.services, "modest", ASKED)
 
 
 def numbers(full: Any) -> dict[str, Any]:

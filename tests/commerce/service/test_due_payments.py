@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib.base.addresses import evm_address
 from chalicelib.commerce.service import due_payments, rules
 from tests.commerce.service.test_flows import pre_approve_open
 from tests.fakes.escrows import AMOUNT, PAYER, Commerce
 from tests.fakes.lying_node import Liar, served_beside
 
 OTHER = "0x" + "0d" * 20
+OTHER_PAYER = evm_address("0x" + "0e" * 20)
 
 
 @pytest.fixture
@@ -110,3 +112,28 @@ def test_no_node_alone_says_which_of_several_wallets_can_pay(named: tuple[str, .
     commerce.world.services = served_beside(commerce.services, "sepolia", liar, is_first)
     commerce.settle(6)
     assert commerce.load(created).authorized == AMOUNT
+
+
+def test_payments_of_another_account_that_cannot_be_collected_take_no_turn_of_this_one(commerce: Commerce) -> None:
+    """The node takes a second for each call that it runs, so that a run of 40 seconds has time for 40 payments."""
+    flood = [commerce.create(buyer_address=OTHER_PAYER) for _ in range(600)]
+    for each in flood:
+        commerce.pre_approve(each, OTHER_PAYER)
+        stored = commerce.load(each)
+        commerce.services.store.write(
+            replace(stored, account_id="flood", pre_approved_by=(OTHER_PAYER,), check_at=commerce.world.now)
+        )
+    commerce.world.advance(1)
+    created = commerce.create()
+    commerce.pre_approve(created)
+    own = replace(commerce.load(created), pre_approved_by=(PAYER,), check_at=commerce.world.now)
+    commerce.services.store.write(own)
+
+    def run_slowly(to: str, data: str) -> str | None:
+        commerce.world.advance(1)
+        return commerce.refusal(to, data)
+
+    commerce.chain.mempool.dry_run = run_slowly
+    due_payments.run_due(commerce.services)
+    assert commerce.load(created).pending is not None
+    assert sum(commerce.load(each).operations for each in flood) <= 40

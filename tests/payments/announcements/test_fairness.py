@@ -9,13 +9,29 @@ from chalicelib.payments.announcements import tracking
 from chalicelib.payments.announcements.rules import take_turns
 from chalicelib.payments.links import flows as links
 from chalicelib.payments.links.multicalls import flows as multicalls
+from chalicelib.payments.links.reading import Viewer
 from chalicelib.payments.links.records import AnnouncedStatus, AnnouncedTransaction, LinkAnnouncements, PayableLink
 from chalicelib.payments.scanning import store as scan_store
 from chalicelib.payments.scanning.jobs import scan_chain
+from chalicelib.platform.access.callers import Owner
+from chalicelib.platform.access.rate_limits.rules import SAFE_REQUESTS_OF_ACCOUNT
 from chalicelib.platform.storage.sweeping import SweepIncomplete
-from tests.fakes.announcements import HASH, SAFE, announcement, hash_of, proposed, record, stored, track, with_safe
+from tests.fakes.announcements import (
+    HASH,
+    OTHER_HASH,
+    PROPOSED,
+    SAFE,
+    announcement,
+    hash_of,
+    let_pass,
+    proposed,
+    record,
+    stored,
+    track,
+    with_safe,
+)
 from tests.fakes.payouts import on_its_way, payout
-from tests.fakes.world import World
+from tests.fakes.world import World, draft
 from tests.support.rehearsed import rehearsed
 
 
@@ -39,7 +55,8 @@ def announce_many(world: World, count: int, account: str) -> None:
         pending = on_its_way(PayableLink((), link)).announcements
         assert pending is not None
         request = replace(payout(world.services, account).requests[0], payable_id=link.token, version=0)
-        world.services.store.write(link, request, replace(pending, first=replace(pending.first, wallet=SAFE, account_id=account)))
+        first = replace(pending.first, wallet=SAFE, account_id=account, check_at=world.now)
+        world.services.store.write(link, request, replace(pending, first=first))
 
 
 def scan_unrecorded(world: World) -> None:
@@ -48,10 +65,10 @@ def scan_unrecorded(world: World) -> None:
 
 
 @rehearsed
-def test_a_strangers_240_announced_transactions_do_not_keep_another_accounts_one_from_being_checked(
+def test_a_strangers_700_announced_transactions_do_not_keep_another_accounts_one_from_being_checked(
     world: World,
 ) -> None:
-    announce_many(world, 240, "stranger")
+    announce_many(world, 700, "stranger")
     world.advance(1)
     payment = world.create_link()
     record(world, payment)
@@ -66,6 +83,23 @@ def test_a_strangers_240_announced_transactions_do_not_keep_another_accounts_one
     assert all(each.first.check_at > world.now for each in stored(world) if each.first.status is AnnouncedStatus.PENDING)
 
 
+def test_accounts_that_ask_a_safes_service_as_much_as_they_can_leave_another_its_question(world: World) -> None:
+    asked, read = list[str](), world.safes.transaction
+    for account in ("greedy", "another"):
+        for _ in range(SAFE_REQUESTS_OF_ACCOUNT + 20):
+            link = links.create(world.services, Owner(account, None, None), draft())
+            record(world, link, announcement(OTHER_HASH, payer_address=None), viewer=Viewer(account, None))
+    payment = world.create_link()
+    world.safes.known.clear()
+    record(world, payment)
+    let_pass(world, 1)
+    world.safes.known["sepolia", HASH] = PROPOSED
+    world.safes.transaction = lambda name, tx_hash: asked.append(tx_hash) or read(name, tx_hash)  # type: ignore[method-assign,func-returns-value]
+    tracking.track_due(world.services)
+    assert asked.count(OTHER_HASH) == 2 * SAFE_REQUESTS_OF_ACCOUNT and asked.count(HASH) == 1
+    assert announced_of(world, payment).wallet == SAFE
+
+
 def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(world: World) -> None:
     pending = on_its_way(payout(world.services, "acct")).announcements
     assert pending is not None
@@ -77,6 +111,14 @@ def test_the_accounts_take_turns_and_what_is_beyond_their_share_is_postponed(wor
     checked, postponed = take_turns(due, 3)
     assert [each.first.announced_id for each in checked] == ["a0", "b0", "c0", "a1", "c1", "a2"]
     assert [each.first.announced_id for each in postponed] == ["a3"]
+
+
+def test_an_account_has_so_many_transactions_checked_in_a_run_and_not_so_many_links_of_twelve(world: World) -> None:
+    pending = on_its_way(payout(world.services, "acct")).announcements
+    assert pending is not None
+    others = tuple(replace(pending.first, announced_id=f"other{number}") for number in range(11))
+    checked, postponed = take_turns([replace(pending, others=others)] * 20, 100)
+    assert (len(checked), len(postponed)) == (8, 12)
 
 
 def test_a_run_stops_in_time(world: World) -> None:

@@ -1,6 +1,6 @@
 """Reads of payment intents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from chalicelib.crosschain.service.payment_intents.records import PaymentIntent
@@ -14,6 +14,13 @@ def payment_intent(store: Store, intent_id: str) -> PaymentIntent | None:
     if len(intent_id) > _LONGEST_ID:
         return None
     return store.get(PaymentIntent, PaymentIntent.KEY.of(intent_id=intent_id))
+
+
+def payment_intents(store: Store, intent_ids: Iterable[str]) -> tuple[PaymentIntent, ...]:
+    """The payment intents with these ids that exist, in the order of the ids. One read of up to 100."""
+    keys = [PaymentIntent.KEY.of(intent_id=each) for each in intent_ids]
+    found = store.get_many(dict.fromkeys(keys, PaymentIntent))
+    return tuple(found[key] for key in keys if key in found)
 
 
 def due(store: Store, now: datetime, limit: int, first_shard: int) -> Iterator[str]:

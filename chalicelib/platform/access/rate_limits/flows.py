@@ -135,6 +135,21 @@ def count_in_all(services: Services, *windows: rules.Window, units: int = 1) -> 
     return used
 
 
+def count_safe_requests(services: Services, account_id: str, requests: int) -> None:
+    """Counts requests to the Safe Transaction Service for an account. Two writes, a third one once what is kept for the
+    account is used. Raises TooManyRequests if they do not fit; then none is counted."""
+    of_account, kept, of_all = rules.safe_request_windows(
+        account_id, services.settings.rate_limit_scale, services.clock()
+    )
+    count_in_all(services, of_account, units=requests)
+    if count(services, kept, requests) is None:
+        try:
+            count_in_all(services, of_all, units=requests)
+        except TooManyRequests:
+            uncount(services, of_account, units=requests)
+            raise
+
+
 def uncount(services: Services, *windows: rules.Window, units: int = 1) -> None:
     """Takes back what was counted in each window. If DynamoDB throttles a counter, it stays counted there."""
     for window in windows:

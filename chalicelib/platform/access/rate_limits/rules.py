@@ -29,7 +29,9 @@ UNITS_PER_MINUTE = 60 * REQUESTS_PER_SECOND[Tier.HIGH_VOLUME]
 WEBHOOK_TESTS_PER_MINUTE = 10
 DOMAIN_CHECKS_PER_HOUR = 30
 NAMES_PER_MINUTE = 60
-SAFE_PROPOSALS_PER_MINUTE = 20
+SAFE_REQUESTS_PER_MINUTE, SAFE_REQUESTS_OF_ACCOUNT, SAFE_REQUESTS_KEPT = 240, 60, 3
+"""To the Safe Transaction Service, which allows some a second: of all accounts together, of one at most, and what each
+account has for itself when the others have used up theirs."""
 ADDRESS_SHARE = 4
 """One address has this part, a quarter, of what a client id that is sent alone has: 300 units and 3 tests a minute."""
 SIGN_INS_PER_MINUTE = 10
@@ -97,10 +99,15 @@ def name_window(account_id: str, scale: int, now: datetime) -> Window:
     return window("name", account_quota(account_id), NAMES_PER_MINUTE * scale, 60, now)
 
 
-def safe_proposal_window(account_id: str, scale: int, now: datetime) -> Window:
-    """The window for calls of an account about proposals to Safes: each makes two or three requests to the Safe
-    Transaction Service, whose quota all accounts share."""
-    return window("safe_proposal", account_quota(account_id), SAFE_PROPOSALS_PER_MINUTE * scale, 60, now)
+def safe_request_windows(account_id: str, scale: int, now: datetime) -> tuple[Window, Window, Window]:
+    """The windows for requests to the Safe Transaction Service, whose quota all accounts share: the most of an account,
+    what is kept for it, and what all have together."""
+    quota = account_quota(account_id)
+    return (
+        window("safe_account", quota, SAFE_REQUESTS_OF_ACCOUNT * scale, 60, now),
+        window("safe_kept", quota, SAFE_REQUESTS_KEPT * scale, 60, now),
+        window("safe_all", ANONYMOUS, SAFE_REQUESTS_PER_MINUTE * scale, 60, now),
+    )
 
 
 def share_of(whole: Window, caller: str) -> Window:

@@ -543,3 +543,22 @@ def test_tokens_whose_deadline_may_be_over_before_their_block_are_not_taken(left
     payment_intents.world.now = deadline_of(intent.permit) - timedelta(seconds=left)
     payment_intents.run()
     assert bool(payment_intents.chain.mempool.sent) is is_taken
+
+
+def test_payment_intents_of_another_account_take_no_turn_of_this_one(payment_intents: PaymentIntents) -> None:
+    """The node takes ten seconds for each call that it runs, so that a run of 40 seconds has time for few."""
+    own, refuse, run = payment_intents.begun(), payment_intents.chain.mempool.dry_run, list[str]()
+    for number in range(20):
+        copied = {"intent_id": f"{own.intent_id[:-2]}{number:02}", "account_id": "flood", "version": 0}
+        payment_intents.services.store.write(replace(own, **copied))
+    payment_intents.world.advance(1)
+    waiting = payment_intents.services.store.write(replace(payment_intents.load(own), check_at=payment_intents.world.now))
+
+    def refuse_slowly(to: str, data: str) -> str | None:
+        payment_intents.world.advance(10)
+        run.append(data)
+        return refuse(to, data)
+
+    payment_intents.chain.mempool.dry_run = refuse_slowly
+    payment_intents.run()
+    assert payment_intents.load(own) != waiting and len(run) < 20

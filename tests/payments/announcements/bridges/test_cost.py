@@ -31,7 +31,7 @@ def counted(bridge: Bridge) -> Counter[str]:
         count(bridge.source, name, "source")
         count(bridge.destination, name, "destination")
     count(bridge.world.router, "status", "router")
-    for name in ("get", "query", "query_mixed", "write"):
+    for name in ("get", "get_many", "query", "query_mixed", "write"):
         count(bridge.world.services.store, name, "tables")
     return calls
 
