@@ -176,7 +176,7 @@ ACCESS = {
     ),
     "track_announced": Access(
         tables={
-            "payments": ("BatchGetItem", "GetItem", "Query", "UpdateItem"),
+            "payments": ("BatchGetItem", "Query", "UpdateItem"),
             "ops": ("GetItem", "UpdateItem"),
             "webhooks": ("PutItem",),
         },
